@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Source: marks. Owns the segment that the rank's processes write to (core/segment.h), drains its
+ * rings, and turns marks into events: pushes and pops of a thread into slices, steps into events
+ * of source STEP. Belongs to the agent's thread.
+ */
+#pragma once
+
+#include "agent/capture/capture.h"
+#include "agent/launch/environment.h"
+#include "core/segment.h"
+
+#include <stdint.h>
+
+struct ifp_marks;
+
+/* Creates the sealed memfd. */
+int ifp_marks_new(struct ifp_marks **out);
+void ifp_marks_free(struct ifp_marks **marks);
+
+/*
+ * Sets INFPROF_SEGMENT, INFPROF_LIBRARY (path of libinfprof.so) and, where no other tool has
+ * taken it, NVTX_INJECTION64_PATH.
+ */
+int ifp_marks_environment(struct ifp_marks *marks, struct ifp_environment *environment,
+	const char *library_path);
+
+/* The control page: hook bits, step counter. Shared with running processes. */
+struct ifp_segment_header *ifp_marks_segment(struct ifp_marks *marks);
+
+/*
+ * Hands everything recorded so far to the sink: cheap when nothing was recorded (31 loads). Rings
+ * whose writer has gone (also by SIGKILL) are drained and set free.
+ */
+int ifp_marks_drain(struct ifp_marks *marks, const struct ifp_sink *sink);
+
+/*
+ * After the program has ended: drains, then closes the ranges that are still open at the last
+ * stamp their thread has given, and counts them.
+ */
+int ifp_marks_finish(struct ifp_marks *marks, const struct ifp_sink *sink);
+
+struct ifp_marks_counters {
+	uint64_t events;          /* handed to the sink */
+	uint64_t dropped_full;    /* ring full */
+	uint64_t dropped_no_ring; /* more recording threads than rings */
+	uint64_t names_cut;
+	uint64_t ranges_open;     /* closed by ifp_marks_finish() */
+	uint64_t pops_unmatched;
+};
+
+struct ifp_marks_counters ifp_marks_counters(const struct ifp_marks *marks);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From local time to job time. Pure functions: samples in, maps out; no I/O, no clock is read.
+ *
+ * Step 1, inside a rank: tuples {RAW, REALTIME, TSC} turn a stamp of any domain into the rank's
+ * RAW clock, piecewise linear between the tuples around it and by the nearest piece outside.
+ * Step 2, between ranks: ranks with one clock identity are one node. Exchanges give every edge of
+ * the graph of nodes an interval that certainly holds the offset; weighted least squares over the
+ * graph give the estimate, Bellman-Ford over the intervals the certified bound. Exchanges at the
+ * start and at the end of the run give a rate.
+ *
+ * The bound is the certified half width of a rank's offset to the reference rank, 0 for ranks that
+ * share its clock. Between two exchanges it grows with the drift assumption, in both directions.
+ */
+#pragma once
+
+#include "core/clock.h"
+#include "core/time.h"
+#include "trace/archive/clock_samples.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Largest assumed drift between two machines' RAW clocks, printed beside every bound. */
+#define IFP_CLOCK_DRIFT_PPM 50
+
+enum ifp_clock_method {
+	IFP_CLOCK_SHARED,    /* one clock: nothing to measure */
+	IFP_CLOCK_EXCHANGED, /* measured by message exchange */
+	IFP_CLOCK_UNALIGNED, /* not connected to the reference: REALTIME is taken as it is */
+};
+
+/* What is known of one rank's clocks. The samples are borrowed until the solution is made. */
+struct ifp_clock_rank {
+	uint32_t rank;
+	struct ifp_clock_identity identity;
+	const struct ifp_clock_samples *samples; /* all of this rank's, in order of time */
+};
+
+struct ifp_clock_map;
+struct ifp_clock_solution;
+
+/*
+ * Solves for all ranks at once; the reference is the first rank of the array. A rank without a
+ * single tuple gets no map (its events cannot be placed). Edges may stand in any rank's samples.
+ */
+int ifp_clock_solve(const struct ifp_clock_rank *ranks, uint32_t count,
+	struct ifp_clock_solution **out);
+void ifp_clock_solution_free(struct ifp_clock_solution **solution);
+
+/* The map of ranks[i]; NULL when it has none. Owned by the solution. */
+const struct ifp_clock_map *ifp_clock_solution_map(const struct ifp_clock_solution *solution,
+	uint32_t i);
+
+/* Edges left out because their loop residual contradicts the others. */
+uint32_t ifp_clock_solution_rejected_edges(const struct ifp_clock_solution *solution);
+
+/* A stamp of the given domain, first to the rank's own RAW clock, then to the job's time. */
+ifp_local_ns ifp_clock_map_local(const struct ifp_clock_map *map, enum ifp_clock_domain domain,
+	int64_t stamp);
+ifp_global_ns ifp_clock_map_global(const struct ifp_clock_map *map, enum ifp_clock_domain domain,
+	int64_t stamp);
+
+/* Certified half width at a moment; INT64_MAX when unaligned. */
+int64_t ifp_clock_map_bound_ns(const struct ifp_clock_map *map, ifp_global_ns at);
+
+struct ifp_clock_summary {
+	enum ifp_clock_method method;
+	bool over_mpi;
+	uint32_t epochs;          /* exchanges that this rank's node has taken part in */
+	int64_t offset_ns;        /* local RAW minus job time at the first exchange */
+	double rate_ppm;          /* drift of local RAW against job time */
+	int64_t bound_ns;         /* largest over the run; INT64_MAX when unaligned */
+	int64_t realtime_steps;   /* jumps of REALTIME against RAW seen in the tuples */
+};
+
+struct ifp_clock_summary ifp_clock_map_summary(const struct ifp_clock_map *map);

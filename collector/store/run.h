@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A run as it is read back: everything behind the archive (timeline, analyses, reports, the
+ * command line) sees a run through this interface only. Opening reads the documents and clock
+ * samples and solves the clocks; events are loaded one rank at a time.
+ *
+ * Used by one thread. All texts and pointers live as long as the run unless said otherwise.
+ */
+#pragma once
+
+#include "clocksync/estimate/map.h"
+#include "trace/archive/archive.h"
+#include "trace/event.h"
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* One row of the ledger: something that did not reach the user, or was changed on its way. */
+struct ifp_ledger_row {
+	uint32_t rank;     /* IFP_FRAME_NO_RANK = the whole run */
+	const char *what;  /* stable word: "marks-dropped", "window-lost", "not-armed", ... */
+	int64_t count;     /* events or cases; 0 where it makes no sense */
+	const char *why;   /* a sentence for people */
+};
+
+struct ifp_run_rank {
+	uint32_t rank;
+	const char *host;
+	int64_t pid;                     /* of the program */
+	bool ended;                      /* an END document is there */
+	const cJSON *document;           /* IFP_FRAME_RANK; NULL when its frame was lost */
+	const cJSON *end;                /* IFP_FRAME_END; NULL = still running or lost */
+	const struct ifp_clock_map *map; /* NULL: this rank's events cannot be placed in time */
+	uint64_t event_count;            /* sum over the EVENTS frames */
+};
+
+/* A window of the run: what was asked, and what every rank recorded. */
+struct ifp_run_window {
+	const cJSON *document; /* IFP_FRAME_WINDOW as in docs/format-archive.md */
+	uint32_t rank;
+};
+
+struct ifp_run;
+
+int ifp_run_open(const char *archive_path, struct ifp_run **out);
+void ifp_run_close(struct ifp_run **run);
+
+const cJSON *ifp_run_document(const struct ifp_run *run); /* IFP_FRAME_RUN; NULL if lost */
+struct ifp_archive_damage ifp_run_damage(const struct ifp_run *run);
+
+/* Ranks in order of their numbers. */
+uint32_t ifp_run_rank_count(const struct ifp_run *run);
+const struct ifp_run_rank *ifp_run_rank(const struct ifp_run *run, uint32_t i);
+uint32_t ifp_run_world(const struct ifp_run *run); /* ranks that the job had by its launcher */
+
+uint32_t ifp_run_window_count(const struct ifp_run *run);
+const struct ifp_run_window *ifp_run_window(const struct ifp_run *run, uint32_t i);
+
+uint32_t ifp_run_ledger_count(const struct ifp_run *run);
+const struct ifp_ledger_row *ifp_run_ledger(const struct ifp_run *run, uint32_t i);
+/* For what is found after the archive (left out of the timeline, ...); the row is copied. */
+int ifp_run_ledger_add(struct ifp_run *run, const struct ifp_ledger_row *row);
+
+/* Earliest moment of any rank's first clock tuple: base of all output times. */
+ifp_global_ns ifp_run_base(const struct ifp_run *run);
+
+/* An event in job time. dur_ns is 0 for all but slices. */
+struct ifp_timed_event {
+	struct ifp_event event;
+	int64_t start_ns; /* ifp_global_ns minus the run's base */
+	int64_t dur_ns;
+};
+
+/* All events of one rank, by start, longer ones first among equals. */
+struct ifp_rank_events {
+	struct ifp_timed_event *events;
+	uint64_t count;
+	void *memory; /* opaque */
+};
+
+int ifp_run_load_events(struct ifp_run *run, uint32_t i, struct ifp_rank_events *out);
+void ifp_rank_events_free(struct ifp_rank_events *events);

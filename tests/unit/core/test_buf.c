@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/buf.h"
+
+#include "test.h"
+
+/* Values whose varints have every length from 1 to 10 bytes, and the extremes of the zigzag form. */
+static void varints_come_back(void **state)
+{
+	IFP_CLEANUP_BUF struct ifp_buf buf = {0};
+	struct ifp_cursor cursor;
+
+	(void)state;
+	for (unsigned int bit = 0; bit < 64; bit++)
+		ifp_buf_append_varint(&buf, UINT64_C(1) << bit);
+	ifp_buf_append_svarint(&buf, INT64_MIN);
+	ifp_buf_append_svarint(&buf, INT64_MAX);
+	ifp_buf_append_svarint(&buf, -1);
+	assert_ok(ifp_buf_status(&buf));
+
+	cursor = ifp_cursor(buf.data, buf.len_bytes);
+	for (unsigned int bit = 0; bit < 64; bit++)
+		assert_int_equal(ifp_cursor_varint(&cursor), UINT64_C(1) << bit);
+	assert_int_equal(ifp_cursor_svarint(&cursor), INT64_MIN);
+	assert_int_equal(ifp_cursor_svarint(&cursor), INT64_MAX);
+	assert_int_equal(ifp_cursor_svarint(&cursor), -1);
+	assert_false(cursor.failed);
+	assert_int_equal(cursor.position_bytes, buf.len_bytes);
+}
+
+static void reading_past_the_end_fails_and_stays_failed(void **state)
+{
+	const uint8_t bytes[] = {0x80, 0x80};
+	struct ifp_cursor cursor = ifp_cursor(bytes, sizeof(bytes));
+
+	(void)state;
+	assert_int_equal(ifp_cursor_varint(&cursor), 0);
+	assert_true(cursor.failed);
+	assert_int_equal(ifp_cursor_u8(&cursor), 0);
+	assert_true(cursor.failed);
+}
+
+static void varint_longer_than_ten_bytes_is_refused(void **state)
+{
+	uint8_t bytes[11];
+	struct ifp_cursor cursor = ifp_cursor(bytes, sizeof(bytes));
+
+	(void)state;
+	memset(bytes, 0x80, sizeof(bytes));
+	ifp_cursor_varint(&cursor);
+	assert_true(cursor.failed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(varints_come_back),
+		cmocka_unit_test(reading_past_the_end_fails_and_stays_failed),
+		cmocka_unit_test(varint_longer_than_ten_bytes_is_refused),
+	};
+
+	return RUN_TESTS(tests);
+}

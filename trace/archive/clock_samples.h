@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Payload of IFP_FRAME_CLOCK: what a rank measured of its clocks. Tuples tie the clocks of one
+ * machine together; edges tie the clocks of two ranks (clocksync/estimate/edge.h has the theory).
+ */
+#pragma once
+
+#include "core/buf.h"
+#include "core/clock.h"
+
+#include <stdint.h>
+
+/*
+ * The outcome of one ping-pong exchange of two ranks' RAW clocks. For every round trip the client
+ * stamps t1 and t4, the server t2 and t3; offset = server's clock minus client's clock.
+ */
+struct ifp_clock_edge {
+	uint32_t epoch;  /* number of the exchange within the run; 0 = the one at the start */
+	uint32_t client; /* ranks */
+	uint32_t server;
+	uint32_t round_trips;
+	int64_t low_ns;  /* max(t3 - t4): the offset is not smaller */
+	int64_t high_ns; /* min(t2 - t1): ... and not larger */
+	int64_t best_t1_ns, best_t2_ns, best_t3_ns, best_t4_ns; /* of the shortest round trip */
+	uint32_t over_mpi; /* 1 = MPI, 0 = ZeroMQ */
+};
+
+struct ifp_clock_samples {
+	struct ifp_clock_tuple *tuples;
+	uint32_t tuple_count;
+	struct ifp_clock_edge *edges;
+	uint32_t edge_count;
+};
+
+void ifp_clock_samples_encode(const struct ifp_clock_samples *samples, struct ifp_buf *payload);
+
+/* -EBADMSG for anything malformed. Free with ifp_clock_samples_free(). */
+int ifp_clock_samples_decode(const void *payload, size_t len_bytes, struct ifp_clock_samples *out);
+void ifp_clock_samples_free(struct ifp_clock_samples *samples);

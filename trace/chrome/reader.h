@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads Chrome-trace JSON as torch.profiler and Kineto write it: object or array form, plain or
+ * gzip, keys before and after traceEvents, in constant memory (a window of the file and one event
+ * at a time). Times become int64 ns from their decimal text, baseTimeNanoseconds is added, so
+ * stamps are REALTIME. Belongs to one thread.
+ */
+#pragma once
+
+#include "trace/event.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ifp_chrome_reader;
+
+int ifp_chrome_reader_open(const char *path, struct ifp_chrome_reader **out);
+void ifp_chrome_reader_close(struct ifp_chrome_reader **reader);
+
+/*
+ * The next event: 1 and *event (texts valid until the next call); 0 at the end; negative errno
+ * with a cause that has the byte offset when the input is damaged there. Events before the damage
+ * have been given; -EBADMSG ends the reading.
+ *
+ * A file that states baseTimeNanoseconds behind traceEvents is read twice by the reader itself.
+ */
+int ifp_chrome_reader_next(struct ifp_chrome_reader *reader, struct ifp_event *event);
+
+/* What stood around traceEvents, known when next() has returned 0. */
+struct ifp_chrome_header {
+	int64_t base_time_ns;      /* baseTimeNanoseconds; 0 = none */
+	struct ifp_str distributed_info; /* JSON text, empty = none */
+	struct ifp_str device_properties;
+	struct ifp_str others;     /* the other members as one JSON object */
+};
+
+struct ifp_chrome_header ifp_chrome_reader_header(const struct ifp_chrome_reader *reader);
+
+struct ifp_chrome_counts {
+	uint64_t events;       /* elements of traceEvents given */
+	uint64_t repaired;     /* given after a repair: a control character, a bad escape, ... */
+	uint64_t set_aside;    /* not given: no name, no ph, times that are no numbers */
+	uint64_t bytes;        /* of JSON read */
+};
+
+struct ifp_chrome_counts ifp_chrome_reader_counts(const struct ifp_chrome_reader *reader);

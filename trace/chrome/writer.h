@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes Chrome-trace JSON (gzip when the name ends in .gz): header members first, then
+ * "traceEvents":[ ... ]} as the last key with nothing behind it, which the PyTorch plug-in of
+ * TensorBoard needs. Written to a temporary name and renamed at the end: a reader never sees half
+ * a file. Belongs to one thread.
+ */
+#pragma once
+
+#include "core/str.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ifp_chrome_writer;
+
+/*
+ * gzip_level 1 to 9. members: JSON text of the header's members without braces
+ * ("\"schemaVersion\":1,\"displayTimeUnit\":\"ms\""), may be empty.
+ */
+int ifp_chrome_writer_open(const char *path, int gzip_level, struct ifp_str members,
+	struct ifp_chrome_writer **out);
+
+/*
+ * One element of traceEvents. Times are ns of the output's axis and written as "us.nnn" from
+ * integers. Texts that are JSON are written as they are (they were checked on the way in);
+ * names and categories are plain text with JSON escapes as in the input (ifp_event.name).
+ */
+struct ifp_chrome_element {
+	char phase; /* 'X', 'i', 'C', 's', 't', 'f', 'M', ... */
+	struct ifp_str name, category; /* category empty = left out */
+	int64_t pid, tid;
+	struct ifp_str pid_text, tid_text; /* instead of pid, tid where not empty */
+	int64_t start_ns, dur_ns;          /* dur only for 'X' */
+	bool has_id;
+	uint64_t id;           /* flows */
+	struct ifp_str args;   /* JSON object; empty = left out */
+	struct ifp_str extra;  /* further members as a JSON object, e.g. {"bp":"e"} */
+};
+
+void ifp_chrome_writer_add(struct ifp_chrome_writer *writer,
+	const struct ifp_chrome_element *element);
+
+/* Bytes of JSON so far, before compression. */
+uint64_t ifp_chrome_writer_bytes(const struct ifp_chrome_writer *writer);
+
+/* Finishes, renames into place, frees. On failure nothing is left under either name. */
+int ifp_chrome_writer_close(struct ifp_chrome_writer **writer);
+/* Gives up: removes the temporary file. */
+void ifp_chrome_writer_abandon(struct ifp_chrome_writer **writer);
