@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A frame: what stands before every payload in an archive, in a spool and on the wire. 48 bytes,
- * little endian, with a checksum over header and payload, so that a reader finds the next intact
- * frame by scanning when something before it is damaged.
+ * little endian, with one checksum over the payload and one over the header, so that a reader finds
+ * the next intact frame by scanning when something before it is damaged, and can trust a header
+ * without reading its payload.
  */
 #pragma once
 
@@ -40,6 +41,17 @@ struct ifp_frame {
 
 /* Appends header and payload. */
 void ifp_frame_encode(const struct ifp_frame *frame, struct ifp_buf *out);
+
+/* Appends the header alone; the payload is read for its checksum. */
+void ifp_frame_encode_header(const struct ifp_frame *frame, struct ifp_buf *out);
+
+/*
+ * Reads the header at the start of data: 0, *frame (payload is NULL) and the checksum that the
+ * payload must have (core/checksum.h); -EAGAIN when there are less than IFP_FRAME_HEADER_BYTES (no
+ * cause recorded); -EBADMSG with a cause when this is no intact header.
+ */
+int ifp_frame_decode_header(const void *data, size_t len_bytes, struct ifp_frame *frame,
+	uint64_t *payload_checksum);
 
 /*
  * Reads the frame at the start of data: 0 and *frame (payload points into data) and the whole

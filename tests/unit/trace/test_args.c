@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/event.h"
+
+#include "test.h"
+
+#include <stdlib.h>
+
+static const char args[] =
+	"{\"External id\":4099,\"Input Dims\":[[32,196],[]],\"name\":\"a, \\\"b\\\":1\","
+	"\"nested\":{\"depth\":2},\"depth\":-7,\"f\":1.5,\"last\":true}";
+
+static void finds_values_of_every_type(void **state)
+{
+	struct ifp_str value = {0};
+
+	(void)state;
+	assert_true(ifp_args_find(ifp_str(args), "External id", &value));
+	assert_str(value, "4099");
+	assert_true(ifp_args_find(ifp_str(args), "Input Dims", &value));
+	assert_str(value, "[[32,196],[]]");
+	assert_true(ifp_args_find(ifp_str(args), "name", &value));
+	assert_str(value, "\"a, \\\"b\\\":1\"");
+	assert_true(ifp_args_find(ifp_str(args), "last", &value));
+	assert_str(value, "true");
+}
+
+/* A key inside of a nested object or a string is not a key of the args. */
+static void looks_at_the_top_level_only(void **state)
+{
+	struct ifp_str value = ifp_str("untouched");
+	int64_t number = 0;
+
+	(void)state;
+	assert_true(ifp_args_find_int(ifp_str(args), "depth", &number));
+	assert_int_equal(number, -7);
+	assert_false(ifp_args_find(ifp_str(args), "b\\\"", &value));
+	assert_str(value, "untouched");
+}
+
+static void integers_are_exact_or_refused(void **state)
+{
+	int64_t number = 5;
+
+	(void)state;
+	assert_true(ifp_args_find_int(ifp_str("{\"a\":9223372036854775807}"), "a", &number));
+	assert_int_equal(number, INT64_MAX);
+	assert_true(ifp_args_find_int(ifp_str("{\"a\":-9223372036854775808}"), "a", &number));
+	assert_int_equal(number, INT64_MIN);
+	assert_false(ifp_args_find_int(ifp_str("{\"a\":9223372036854775808}"), "a", &number));
+	assert_false(ifp_args_find_int(ifp_str("{\"a\":1.5}"), "a", &number));
+	assert_false(ifp_args_find_int(ifp_str("{\"a\":\"1\"}"), "a", &number));
+	assert_false(ifp_args_find_int(ifp_str("{\"a\":-}"), "a", &number));
+	assert_int_equal(number, INT64_MIN);
+}
+
+static void accepts_spaces_between_tokens(void **state)
+{
+	int64_t number = 0;
+
+	(void)state;
+	assert_true(ifp_args_find_int(ifp_str(" { \"a\" : 1 , \"b\" : 2 } "), "b", &number));
+	assert_int_equal(number, 2);
+}
+
+/* Every prefix of a valid text: nothing is read beyond its end, and the last key is not found. */
+static void cut_texts_are_safe(void **state)
+{
+	(void)state;
+	for (uint32_t len = 0; len < sizeof(args) - 2; len++) {
+		char *exact = malloc(len ? len : 1); /* its end is guarded by AddressSanitizer */
+		struct ifp_str value;
+
+		memcpy(exact, args, len);
+		assert_false(ifp_args_find((struct ifp_str){exact, len}, "absent", &value));
+		free(exact);
+	}
+	assert_false(ifp_args_find((struct ifp_str){0}, "a", &(struct ifp_str){0}));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_values_of_every_type),
+		cmocka_unit_test(looks_at_the_top_level_only),
+		cmocka_unit_test(integers_are_exact_or_refused),
+		cmocka_unit_test(accepts_spaces_between_tokens),
+		cmocka_unit_test(cut_texts_are_safe),
+	};
+
+	return RUN_TESTS(tests);
+}

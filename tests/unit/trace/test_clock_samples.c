@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/archive/clock_samples.h"
+
+#include "test.h"
+
+#include <errno.h>
+
+static struct ifp_clock_tuple tuples[] = {
+	{.raw_ns = 5000,
+		.realtime_ns = INT64_C(1700000000000000000),
+		.tsc_ticks = 1,
+		.width_ns = 90},
+	{.raw_ns = INT64_MAX, .realtime_ns = INT64_MIN, .tsc_ticks = UINT64_MAX, .width_ns = 0},
+	{.raw_ns = INT64_MIN, .realtime_ns = INT64_MAX, .tsc_ticks = 0, .width_ns = INT64_MAX},
+};
+static struct ifp_clock_edge edges[] = {
+	{.epoch = 1,
+		.client = 2,
+		.server = 3,
+		.round_trips = 64,
+		.low_ns = -70,
+		.high_ns = 80,
+		.best_t1_ns = 100,
+		.best_t2_ns = 200,
+		.best_t3_ns = 300,
+		.best_t4_ns = INT64_MAX,
+		.over_mpi = 1},
+};
+static const struct ifp_clock_samples samples = {
+	.tuples = tuples, .tuple_count = 3, .edges = edges, .edge_count = 1};
+
+static void samples_come_back(void **state)
+{
+	IFP_CLEANUP_BUF struct ifp_buf buf = {0};
+	struct ifp_clock_samples out;
+
+	(void)state;
+	ifp_clock_samples_encode(&samples, &buf);
+	assert_ok(ifp_clock_samples_decode(buf.data, buf.len_bytes, &out));
+	assert_int_equal(out.tuple_count, 3);
+	assert_memory_equal(out.tuples, tuples, sizeof(tuples));
+	assert_int_equal(out.edge_count, 1);
+	assert_memory_equal(out.edges, edges, sizeof(edges));
+	ifp_clock_samples_free(&out);
+}
+
+static void no_samples_are_valid(void **state)
+{
+	IFP_CLEANUP_BUF struct ifp_buf buf = {0};
+	struct ifp_clock_samples out;
+
+	(void)state;
+	ifp_clock_samples_encode(&(struct ifp_clock_samples){0}, &buf);
+	assert_ok(ifp_clock_samples_decode(buf.data, buf.len_bytes, &out));
+	assert_int_equal(out.tuple_count, 0);
+	assert_int_equal(out.edge_count, 0);
+	ifp_clock_samples_free(&out);
+}
+
+static void cut_longer_and_lying_payloads_are_refused(void **state)
+{
+	IFP_CLEANUP_BUF struct ifp_buf buf = {0};
+	const uint8_t huge_count[] = {1, 0xff, 0xff, 0xff, 0xff, 0x0f};
+	struct ifp_clock_samples out;
+
+	(void)state;
+	ifp_clock_samples_encode(&samples, &buf);
+	for (size_t len = 0; len < buf.len_bytes; len++)
+		assert_int_equal(ifp_clock_samples_decode(buf.data, len, &out), -EBADMSG);
+	ifp_buf_append_u8(&buf, 0);
+	assert_int_equal(ifp_clock_samples_decode(buf.data, buf.len_bytes, &out), -EBADMSG);
+	assert_int_equal(ifp_clock_samples_decode(huge_count, sizeof(huge_count), &out), -EBADMSG);
+	ifp_error_clear();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(samples_come_back),
+		cmocka_unit_test(no_samples_are_valid),
+		cmocka_unit_test(cut_longer_and_lying_payloads_are_refused),
+	};
+
+	return RUN_TESTS(tests);
+}
