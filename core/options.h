@@ -7,12 +7,20 @@
  * that the caller put into the values before. The config file is a JSON object whose keys are the
  * long option names ({"steps": "5", "quiet": true, "output": "runs/a"}); it is named by --config
  * or INFPROF_CONFIG. Options that may be repeated take an array there and a comma-separated list
- * in the environment.
+ * in the environment. An empty variable counts as not set. A key that is no option of the command
+ * is an error in a file named by --config; one named by the variable may serve several programs,
+ * and each takes what it knows.
+ *
+ * Two more arguments, not shown in --help, print what packages install: --man the source of the
+ * man page, --completion the completion script.
  */
 #pragma once
 
+#include "core/arena.h"
+
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 enum ifp_option_type {
@@ -34,7 +42,8 @@ struct ifp_option {
 	const char *name;	 /* long name without dashes */
 	char letter;		 /* short name, 0 = none */
 	const char *argument;	 /* name of the argument in help texts, NULL for flags */
-	const char *environment; /* NULL = INFPROF_ + upper-case name with '_' for '-' */
+	/* Its variable. NULL = INFPROF_ + upper-case name with '_' for '-', "" = none. */
+	const char *environment;
 	const char *doc;	 /* one or two sentences, without a line break */
 	enum ifp_option_type type;
 	size_t offset;		    /* of the value in the command's values struct */
@@ -42,7 +51,11 @@ struct ifp_option {
 	int64_t min, max;	    /* IFP_OPTION_INT; both 0 = no limits */
 };
 
-/* A paragraph of the man page: heading ("EXAMPLES", "EXIT STATUS", "FILES") and its text. */
+/*
+ * A section of the man page: heading ("EXAMPLES", "EXIT STATUS", "FILES") and its text. Here and
+ * in descriptions: plain text; an empty line ends a paragraph; lines that start with a tab are
+ * shown as they stand.
+ */
 struct ifp_command_section {
 	const char *heading;
 	const char *text;
@@ -57,29 +70,33 @@ struct ifp_command {
 	size_t option_count;
 	const struct ifp_command_section *sections;
 	size_t section_count;
+	/* The commands behind a program with verbs ("infprof report"), NULL-terminated, or NULL. */
+	const struct ifp_command *const *verbs;
 };
 
 enum ifp_options_outcome {
 	IFP_OPTIONS_RUN,  /* go on */
-	IFP_OPTIONS_DONE, /* --help or --version has been printed: exit with 0 */
+	IFP_OPTIONS_DONE, /* --help, --version or the like has been printed: exit with 0 */
 };
 
 /* Memory behind texts that came from the config file and behind lists. {0} is empty. */
 struct ifp_options_memory {
-	void *head;
+	struct ifp_arena arena;
 };
 
 /*
  * Fills values from all sources. Stops at the first argument that is no option (getopt's "+"
  * order) or behind "--"; *first_argument is its index in argv. *saw_separator tells whether "--"
  * stood there. Returns 0 and *outcome, or -EINVAL with one cause that names the option, what is
- * wrong and what to do, or -ENOENT/-EACCES/-EIO for the config file. values are unspecified then.
+ * wrong and what to do, or the errno of the config file or of printing to stdout. values are unspecified then.
  */
 int ifp_options_parse(const struct ifp_command *command, void *values, int argc, char **argv,
 	struct ifp_options_memory *memory, enum ifp_options_outcome *outcome, int *first_argument,
 	bool *saw_separator);
 
 void ifp_options_memory_free(struct ifp_options_memory *memory);
+
+#define IFP_CLEANUP_OPTIONS IFP_CLEANUP(ifp_options_memory_free)
 
 /* --help: usage, summary, options with their environment variables, wrapped to 80 columns. */
 void ifp_options_print_help(const struct ifp_command *command, FILE *out);
