@@ -30,8 +30,8 @@
 /* Kind of a mark. Stored in rings only; the archive has its own numbers. */
 enum ifp_mark_kind {
 	IFP_MARK_PAD = 0,	   /* fills the end of the ring; only size counts */
-	IFP_MARK_PUSH = 1,	   /* opens a range on this thread; name */
-	IFP_MARK_POP = 2,	   /* closes the innermost range of this thread */
+	IFP_MARK_PUSH = 1,	   /* opens a range on this thread; value = its depth, from 0; name */
+	IFP_MARK_POP = 2,	   /* closes the range of this thread with depth value */
 	IFP_MARK_START = 3,	   /* opens a range that any thread may end; value = its id; name */
 	IFP_MARK_END = 4,	   /* closes the range with id value */
 	IFP_MARK_INSTANT = 5,	   /* name */
@@ -39,7 +39,7 @@ enum ifp_mark_kind {
 	IFP_MARK_STEP = 7,	   /* an optimizer step has completed; value = its number, from 1 */
 	IFP_MARK_STEP_BEGIN = 8,   /* user code: step value begins; */
 	IFP_MARK_STEP_END = 9,	   /* ... and ends */
-	IFP_MARK_THREAD_NAME = 10, /* name of the calling thread */
+	IFP_MARK_THREAD_NAME = 10, /* name of thread value of this process; 0 = the calling one */
 	IFP_MARK_KIND_MAX = 11,
 };
 
@@ -60,12 +60,17 @@ struct ifp_mark_record {
 	uint8_t kind;	     /* enum ifp_mark_kind */
 	uint8_t origin;	     /* enum ifp_mark_origin */
 	uint16_t name_bytes; /* name stands right behind the record, not NUL-terminated */
-	uint16_t reserved;
+	uint16_t stack;	     /* of PUSH and POP: ranges nest per thread, origin and stack */
 	uint64_t stamp;
 	uint64_t value;
 };
 
 _Static_assert(sizeof(struct ifp_mark_record) == 24, "layout shared between processes");
+
+/* Instead of a depth: the writer does not count in this stack, a POP closes the innermost range. */
+#define IFP_MARK_DEPTH_UNKNOWN UINT64_MAX
+/* Instead of the depth of a POP: nothing was open. */
+#define IFP_MARK_DEPTH_NONE (UINT64_MAX - 1)
 
 #define IFP_MARK_NAME_MAX_BYTES 480 /* longer names are cut; the header counts them */
 
