@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranges and marks that the program makes through NVTX, recorded like its own marks. No CUPTI and no
- * GPU is involved. Names of a named domain get "domain: " in front.
+ * Ranges and marks that the program makes through NVTX, recorded like its own marks. No CUPTI and
+ * no GPU is involved. Names of a named domain get "domain: " in front.
  *
  * Messages in wide characters are recorded without their text. They are not left to NVTX, because a
  * push that is ignored would shift every pop behind it.

@@ -130,7 +130,7 @@ static void count_dropped(struct writer *w)
 	atomic_store_explicit(&w->ring->dropped, dropped + 1, memory_order_relaxed);
 }
 
-/* Room for a record of size_bytes in one piece, the end of the ring filled where needed; or NULL. */
+/* Room for size_bytes in one piece, the end of the ring filled where needed; NULL when full. */
 static struct ifp_mark_record *reserve(struct writer *w, size_t size_bytes)
 {
 	uint64_t place = w->head_bytes & (IFP_RING_BYTES - 1);
@@ -282,7 +282,7 @@ int ifp_ring_pop(struct ifp_mark *mark)
 
 	if (mark->stack >= IFP_STACKS_TRACKED || !*depth) {
 		mark->value = mark->stack >= IFP_STACKS_TRACKED ? IFP_MARK_DEPTH_UNKNOWN
-							       : IFP_MARK_DEPTH_NONE;
+								: IFP_MARK_DEPTH_NONE;
 		ifp_ring_put(mark);
 		return -1;
 	}

@@ -105,10 +105,10 @@ struct infprof_api {
 	 * from 1: the count of this process' optimizer steps; 0 when another process is the rank's.
 	 */
 	uint64_t (*step_completed)(void);
-	int (*claim)(void);		 /* 1: this process is the rank's, from now at the latest */
+	int (*claim)(void); /* 1: this process is the rank's, from now at the latest */
 	void (*note)(uint32_t hook_bits); /* sets bits of enum ifp_hook_bits, core/segment.h */
-	int (*may_arm)(void);	      /* 1: windows are wanted and no other process is the rank's */
-	int (*segment_active)(void);  /* 1: marks are recorded */
+	int (*may_arm)(void);	     /* 1: windows are wanted and no other process is the rank's */
+	int (*segment_active)(void); /* 1: marks are recorded */
 };
 
 /*
@@ -128,8 +128,8 @@ const struct infprof_api *infprof_api_v1(void);
 /* NULL until the first mark. One per program or shared library, however many files include this. */
 __attribute__((weak, visibility("hidden"))) const struct infprof_api *infprof_api_;
 
-__attribute__((weak, visibility("hidden"), noinline, cold)) const struct infprof_api *
-infprof_find_(void);
+__attribute__((weak, visibility("hidden"), noinline, cold)) const struct infprof_api *infprof_find_(
+	void);
 
 /* Threads that race here find the same table. */
 const struct infprof_api *infprof_find_(void)
