@@ -19,7 +19,8 @@ struct ifp_archive_writer;
  * Opens path for writing and creates it if there is none. An existing archive is gone on with: its
  * frames are scanned, a torn last frame is cut off, and the index (if any) is replaced at the next
  * close. -EEXIST when exclusive and the file exists; -EPROTO (with a cause that names both) for an
- * archive of another version; -EBADMSG when the file is no archive.
+ * archive of another version; -EBADMSG when the file is no archive; -EBUSY while another process
+ * writes it.
  */
 int ifp_archive_writer_open(const char *path, bool exclusive, struct ifp_archive_writer **out);
 
