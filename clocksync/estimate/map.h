@@ -3,7 +3,8 @@
  * From local time to job time. Pure functions: samples in, maps out; no I/O, no clock is read.
  *
  * Step 1, inside a rank: tuples {RAW, REALTIME, TSC} turn a stamp of any domain into the rank's
- * RAW clock, piecewise linear between the tuples around it and by the nearest piece outside.
+ * RAW clock, piecewise linear between the tuples around it and by the mean slope outside; a step
+ * of REALTIME breaks the line.
  * Step 2, between ranks: ranks with one clock identity are one node. Exchanges give every edge of
  * the graph of nodes an interval that certainly holds the offset; weighted least squares over the
  * graph give the estimate, Bellman-Ford over the intervals the certified bound. Exchanges at the
@@ -21,7 +22,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Largest assumed drift between two machines' RAW clocks, printed beside every bound. */
+/*
+ * Largest assumed drift between two machines' RAW clocks, printed beside every bound. Where the
+ * exchanges of a run prove that clocks drift faster, that run's assumption is the drift that was
+ * seen plus this (ifp_clock_solution_drift_ppm()).
+ */
 #define IFP_CLOCK_DRIFT_PPM 50
 
 enum ifp_clock_method {
@@ -41,8 +46,9 @@ struct ifp_clock_map;
 struct ifp_clock_solution;
 
 /*
- * Solves for all ranks at once; the reference is the first rank of the array. A rank without a
- * single tuple gets no map (its events cannot be placed). Edges may stand in any rank's samples.
+ * Solves for all ranks at once; the reference is the first rank of the array that has a tuple. A
+ * rank without a single tuple gets no map (its events cannot be placed). Edges may stand in any
+ * rank's samples; edges that no clocks can have given are left out. -ENOMEM only.
  */
 int ifp_clock_solve(const struct ifp_clock_rank *ranks, uint32_t count,
 	struct ifp_clock_solution **out);
@@ -51,6 +57,12 @@ void ifp_clock_solution_free(struct ifp_clock_solution **solution);
 /* The map of ranks[i]; NULL when it has none. Owned by the solution. */
 const struct ifp_clock_map *ifp_clock_solution_map(const struct ifp_clock_solution *solution,
 	uint32_t i);
+
+/* Index of the reference rank; UINT32_MAX when no rank has a map. */
+uint32_t ifp_clock_solution_reference(const struct ifp_clock_solution *solution);
+
+/* The drift that the bounds of this solution assume. */
+int64_t ifp_clock_solution_drift_ppm(const struct ifp_clock_solution *solution);
 
 /* Edges left out because their loop residual contradicts the others. */
 uint32_t ifp_clock_solution_rejected_edges(const struct ifp_clock_solution *solution);

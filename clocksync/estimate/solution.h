@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is behind the opaque types of map.h. Private to clocksync/estimate. */
+#pragma once
+
+#include "clocksync/estimate/map.h"
+#include "clocksync/estimate/track.h"
+#include "clocksync/estimate/tuples.h"
+
+struct ifp_clock_map {
+	struct ifp_lines lines;
+	const struct ifp_track *track; /* of the rank's node */
+	struct ifp_clock_summary summary;
+};
+
+/* A clock that one rank or several read. */
+struct ifp_clock_node {
+	const struct ifp_clock_identity *identity;
+	uint32_t first_rank; /* index of the first rank that has tuples; UINT32_MAX = none */
+	struct ifp_track track;
+	enum ifp_clock_method method;
+	bool over_mpi;
+	uint32_t epochs;
+};
+
+struct ifp_clock_solution {
+	struct ifp_clock_map *maps; /* one per rank */
+	uint32_t *node_of_rank;
+	uint32_t rank_count;
+	struct ifp_clock_node *nodes; /* node 0 is the reference */
+	uint32_t node_count;
+	uint32_t reference; /* index of the reference rank */
+	uint32_t rejected_edges;
+	int64_t drift_ppm;
+};

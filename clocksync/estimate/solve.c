@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "clocksync/estimate/measured.h"
+#include "core/cleanup.h"
+#include "core/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+/* Two tuples of an unaligned rank give a rate only when they lie that far apart. */
+#define UNALIGNED_RATE_NS IFP_NS_PER_S
+
+static bool same_clock(const struct ifp_clock_identity *a, const struct ifp_clock_identity *b)
+{
+	return a->boot_id[0] && a->time_namespace == b->time_namespace &&
+	       !strncmp(a->boot_id, b->boot_id, sizeof(a->boot_id));
+}
+
+static int make_lines(struct ifp_clock_solution *solution, const struct ifp_clock_rank *ranks)
+{
+	solution->reference = NONE;
+	for (uint32_t i = 0; i < solution->rank_count; i++) {
+		int err = ifp_lines_make(ranks[i].samples, &solution->maps[i].lines);
+
+		if (err == -ENOMEM)
+			return err;
+		if (!err && solution->reference == NONE)
+			solution->reference = i;
+	}
+	return 0;
+}
+
+/* The node of a rank's clock, made when the rank is the first that reads it. */
+static uint32_t node_of(struct ifp_clock_solution *solution, const struct ifp_clock_rank *rank)
+{
+	uint32_t i = 0;
+
+	while (i < solution->node_count &&
+		!same_clock(solution->nodes[i].identity, &rank->identity))
+		i++;
+	if (i == solution->node_count) {
+		solution->nodes[i].identity = &rank->identity;
+		solution->nodes[i].first_rank = NONE;
+		solution->node_count++;
+	}
+	return i;
+}
+
+static void group_ranks(struct ifp_clock_solution *solution, const struct ifp_clock_rank *ranks)
+{
+	node_of(solution, ranks + solution->reference); /* node 0 */
+	for (uint32_t i = 0; i < solution->rank_count; i++) {
+		uint32_t node = i == solution->reference ? 0 : node_of(solution, ranks + i);
+
+		solution->node_of_rank[i] = node;
+		if (solution->nodes[node].first_rank == NONE &&
+			solution->maps[i].lines.realtime.count)
+			solution->nodes[node].first_rank = i;
+	}
+}
+
+/* A point of an unaligned node's track: its tuple's REALTIME is the reference's REALTIME. */
+static void place_by_realtime(const struct ifp_lines *reference, const struct ifp_line_knot *knot,
+	struct ifp_track *track)
+{
+	int64_t global_ns = ifp_lines_raw(reference, IFP_CLOCK_REALTIME, knot->stamp);
+	int64_t offset_ns;
+
+	if (!__builtin_sub_overflow(knot->raw_ns, global_ns, &offset_ns))
+		ifp_track_add(track, &(struct ifp_track_point){global_ns, offset_ns, 0, 0});
+}
+
+static void place_unaligned(struct ifp_clock_solution *solution)
+{
+	const struct ifp_lines *reference = &solution->maps[solution->reference].lines;
+
+	for (uint32_t i = 1; i < solution->node_count; i++) {
+		struct ifp_clock_node *node = solution->nodes + i;
+		const struct ifp_line *line;
+		const struct ifp_line_knot *last;
+
+		if (node->method != IFP_CLOCK_UNALIGNED || node->first_rank == NONE)
+			continue;
+		line = &solution->maps[node->first_rank].lines.realtime;
+		last = line->knots + line->count - 1;
+		place_by_realtime(reference, line->knots, &node->track);
+		/* a step of either REALTIME would look like a rate */
+		if (line->piece_count == 1 && reference->realtime.piece_count == 1 &&
+			last->raw_ns - line->knots->raw_ns > UNALIGNED_RATE_NS)
+			place_by_realtime(reference, last, &node->track);
+	}
+}
+
+/* The largest bound while the rank was running. */
+static int64_t bound_over_run(const struct ifp_clock_map *map)
+{
+	const struct ifp_lines *lines = &map->lines;
+
+	return ifp_track_bound_max(map->track,
+		lines->first_raw_ns - ifp_track_offset(map->track, lines->first_raw_ns),
+		lines->last_raw_ns - ifp_track_offset(map->track, lines->last_raw_ns));
+}
+
+static void summarise(struct ifp_clock_map *map, const struct ifp_clock_node *node)
+{
+	map->track = &node->track;
+	map->summary = (struct ifp_clock_summary){
+		.method = node->method,
+		.over_mpi = node->over_mpi,
+		.epochs = node->epochs,
+		.offset_ns = node->track.count ? node->track.points[0].offset_ns : 0,
+		.rate_ppm = ifp_track_rate(&node->track) * 1e6,
+		.realtime_steps = map->lines.realtime.piece_count - 1,
+	};
+	map->summary.bound_ns =
+		node->method == IFP_CLOCK_UNALIGNED ? INT64_MAX : bound_over_run(map);
+}
+
+static int solution_alloc(uint32_t count, struct ifp_clock_solution *solution)
+{
+	solution->maps = calloc(count + 1, sizeof(*solution->maps));
+	solution->node_of_rank = calloc(count + 1, sizeof(*solution->node_of_rank));
+	solution->nodes = calloc(count + 1, sizeof(*solution->nodes));
+	solution->rank_count = count;
+	solution->drift_ppm = IFP_CLOCK_DRIFT_PPM;
+	return solution->maps && solution->node_of_rank && solution->nodes ? 0 : -ENOMEM;
+}
+
+static int solve(const struct ifp_clock_rank *ranks, struct ifp_clock_solution *solution)
+{
+	IFP_CLEANUP_FREE struct ifp_epoch_edge *edges = NULL;
+	uint32_t edge_count;
+
+	if (make_lines(solution, ranks))
+		return -ENOMEM;
+	if (solution->reference == NONE) /* nobody has read a clock: there is nothing to place */
+		return 0;
+	group_ranks(solution, ranks);
+	if (ifp_measured_collect(ranks, solution, &edges, &edge_count) ||
+		ifp_measured_solve(solution, edges, edge_count))
+		return -ENOMEM;
+	place_unaligned(solution);
+	for (uint32_t i = 0; i < solution->rank_count; i++) {
+		if (solution->maps[i].lines.realtime.count)
+			summarise(solution->maps + i, solution->nodes + solution->node_of_rank[i]);
+	}
+	return 0;
+}
+
+int ifp_clock_solve(
+	const struct ifp_clock_rank *ranks, uint32_t count, struct ifp_clock_solution **out)
+{
+	IFP_CLEANUP(ifp_clock_solution_free)
+	struct ifp_clock_solution *solution = calloc(1, sizeof(*solution));
+
+	if (!solution || solution_alloc(count, solution) || solve(ranks, solution))
+		return ifp_fail(-ENOMEM, "solve the clocks of %u ranks: out of memory", count);
+	for (uint32_t i = 0; i < solution->node_count; i++)
+		solution->nodes[i].identity = NULL; /* was borrowed */
+	*out = IFP_TAKE_PTR(solution);
+	return 0;
+}
+
+void ifp_clock_solution_free(struct ifp_clock_solution **solution)
+{
+	struct ifp_clock_solution *s = *solution;
+
+	if (!s)
+		return;
+	for (uint32_t i = 0; s->maps && i < s->rank_count; i++)
+		ifp_lines_free(&s->maps[i].lines);
+	for (uint32_t i = 0; s->nodes && i < s->node_count; i++)
+		free(s->nodes[i].track.points);
+	free(s->maps);
+	free(s->node_of_rank);
+	free(s->nodes);
+	free(s);
+	*solution = NULL;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One clock's offset to the reference over the run: a point per exchange, straight lines between
+ * them, the mean slope outside. offset = the clock minus the reference.
+ *
+ * Around the line lies the certified region: from every point's interval the offset can move away
+ * with the assumed drift at most, so at any moment it lies in all the cones that open from the
+ * points. Once the points are tightened against each other, the nearest two decide.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ifp_track_point {
+	int64_t global_ns; /* the reference's clock */
+	int64_t offset_ns;
+	int64_t low_ns, high_ns;
+};
+
+/* Points by rising time. No points: the reference's own clock. */
+struct ifp_track {
+	struct ifp_track_point *points; /* owned */
+	uint32_t count;
+	int64_t drift_ppm;
+};
+
+/*
+ * Adds a point (room must be there); one at a moment that is not later than the last is left out.
+ */
+void ifp_track_add(struct ifp_track *track, const struct ifp_track_point *point);
+
+/*
+ * Lets every point's interval shrink to what its neighbours' cones allow. 0, or, when two points
+ * contradict each other under the assumed drift, the ppm that the offset really moved with
+ * between them (rounded up); the points are untouched then.
+ */
+int64_t ifp_track_tighten(struct ifp_track *track);
+
+/* Mean slope, ns of offset per ns of time; 0 with fewer than two points. */
+double ifp_track_rate(const struct ifp_track *track);
+
+/* The offset at a reading of the clock itself. */
+int64_t ifp_track_offset(const struct ifp_track *track, int64_t local_ns);
+
+/* Largest distance of the certified region from the line, at a moment and over a stretch. */
+int64_t ifp_track_bound(const struct ifp_track *track, int64_t global_ns);
+int64_t ifp_track_bound_max(const struct ifp_track *track, int64_t from_ns, int64_t to_ns);

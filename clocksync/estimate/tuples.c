@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "clocksync/estimate/tuples.h"
+
+#include "core/cleanup.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A reading may take this many times the median, and always WIDTH_FLOOR_NS. */
+#define WIDTH_FACTOR 4
+#define WIDTH_FLOOR_NS 500
+
+/*
+ * NTP's discipline slews REALTIME by 500 ppm at most: twice that is a step wherever it is seen. A
+ * deviation above ISOLATED_PPM is one when the rates before and after agree with each other.
+ */
+#define STEP_PPM 1000
+#define ISOLATED_PPM 50
+
+static int compare_int64(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The width up to which tuples are used; negative errno when memory is short. */
+static int64_t width_limit(const struct ifp_clock_samples *samples)
+{
+	IFP_CLEANUP_FREE int64_t *widths = malloc(samples->tuple_count * sizeof(*widths));
+	int64_t median;
+
+	if (!widths)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < samples->tuple_count; i++)
+		widths[i] = samples->tuples[i].width_ns < 0 ? 0 : samples->tuples[i].width_ns;
+	qsort(widths, samples->tuple_count, sizeof(*widths), compare_int64);
+	median = widths[(samples->tuple_count - 1) / 2];
+	if (median > INT64_MAX / WIDTH_FACTOR)
+		return INT64_MAX;
+	return median * WIDTH_FACTOR > WIDTH_FLOOR_NS ? median * WIDTH_FACTOR : WIDTH_FLOOR_NS;
+}
+
+static bool line_alloc(struct ifp_line *line, uint32_t capacity)
+{
+	line->knots = calloc(capacity, sizeof(*line->knots));
+	line->pieces = calloc(capacity, sizeof(*line->pieces));
+	return line->knots && line->pieces;
+}
+
+static void line_add(struct ifp_line *line, int64_t stamp, int64_t raw_ns)
+{
+	line->knots[line->count++] = (struct ifp_line_knot){stamp, raw_ns};
+}
+
+/* How much more than RAW the stamps have advanced between knot i and knot i + 1. */
+static __int128 advance(const struct ifp_line *line, uint32_t i)
+{
+	const struct ifp_line_knot *k = line->knots + i;
+
+	return ((__int128)k[1].stamp - k[0].stamp) - ((__int128)k[1].raw_ns - k[0].raw_ns);
+}
+
+static __int128 span(const struct ifp_line *line, uint32_t i)
+{
+	return (__int128)line->knots[i + 1].raw_ns - line->knots[i].raw_ns;
+}
+
+static __int128 magnitude(__int128 x)
+{
+	return x < 0 ? -x : x;
+}
+
+static bool is_step(const struct ifp_line *line, uint32_t i, int64_t tolerance_ns)
+{
+	__int128 length = span(line, i);
+	__int128 limit = tolerance_ns + length * ISOLATED_PPM / 1000000;
+	__int128 before, after;
+
+	if (magnitude(advance(line, i)) > tolerance_ns + length * STEP_PPM / 1000000)
+		return true;
+	if (i == 0 || i + 2 >= line->count)
+		return false;
+	before = advance(line, i - 1) * length / span(line, i - 1);
+	after = advance(line, i + 1) * length / span(line, i + 1);
+	return magnitude(before - after) < limit &&
+	       magnitude(advance(line, i) - (before + after) / 2) > limit;
+}
+
+static void find_pieces(struct ifp_line *line, int64_t tolerance_ns)
+{
+	if (line->count)
+		line->pieces[line->piece_count++] = 0;
+	for (uint32_t i = 0; i + 1 < line->count; i++) {
+		if (is_step(line, i, tolerance_ns))
+			line->pieces[line->piece_count++] = i + 1;
+	}
+}
+
+static void add_tuple(struct ifp_lines *lines, const struct ifp_clock_tuple *tuple)
+{
+	struct ifp_line *tsc = &lines->tsc;
+
+	line_add(&lines->realtime, tuple->realtime_ns, tuple->raw_ns);
+	if (tuple->tsc_ticks == 0 || tuple->tsc_ticks > INT64_MAX)
+		return;
+	if (!tsc->count || (int64_t)tuple->tsc_ticks > tsc->knots[tsc->count - 1].stamp)
+		line_add(tsc, (int64_t)tuple->tsc_ticks, tuple->raw_ns);
+}
+
+int ifp_lines_make(const struct ifp_clock_samples *samples, struct ifp_lines *out)
+{
+	struct ifp_lines lines = {0};
+	int64_t limit_ns;
+
+	if (!samples || !samples->tuple_count)
+		return -ENODATA;
+	limit_ns = width_limit(samples);
+	if (limit_ns < 0 || !line_alloc(&lines.realtime, samples->tuple_count) ||
+		!line_alloc(&lines.tsc, samples->tuple_count)) {
+		ifp_lines_free(&lines);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < samples->tuple_count; i++) {
+		const struct ifp_clock_tuple *tuple = samples->tuples + i;
+		uint32_t n = lines.realtime.count;
+
+		if (tuple->width_ns > limit_ns)
+			continue;
+		if (!n || tuple->raw_ns > lines.realtime.knots[n - 1].raw_ns)
+			add_tuple(&lines, tuple);
+	}
+	find_pieces(&lines.realtime, limit_ns);
+	if (lines.tsc.count)
+		lines.tsc.pieces[lines.tsc.piece_count++] = 0;
+	lines.first_raw_ns = lines.realtime.knots[0].raw_ns;
+	lines.last_raw_ns = lines.realtime.knots[lines.realtime.count - 1].raw_ns;
+	*out = lines;
+	return 0;
+}
+
+void ifp_lines_free(struct ifp_lines *lines)
+{
+	free(lines->realtime.knots);
+	free(lines->realtime.pieces);
+	free(lines->tsc.knots);
+	free(lines->tsc.pieces);
+	*lines = (struct ifp_lines){0};
+}
+
+static uint32_t piece_end(const struct ifp_line *line, uint32_t piece)
+{
+	return piece + 1 < line->piece_count ? line->pieces[piece + 1] : line->count;
+}
+
+/*
+ * The piece of a stamp. A step happened somewhere between two tuples: each piece is taken to reach
+ * half of that gap beyond its knots, which errs by half a gap at most.
+ */
+static uint32_t piece_of_stamp(const struct ifp_line *line, int64_t stamp)
+{
+	uint32_t nearest = 0;
+	__int128 nearest_distance = 0;
+
+	for (uint32_t i = 0; i < line->piece_count; i++) {
+		uint32_t first = line->pieces[i], last = piece_end(line, i) - 1;
+		__int128 reach_before = i ? span(line, first - 1) / 2 : 0;
+		__int128 reach_after = last + 1 < line->count ? span(line, last) / 2 : 0;
+		__int128 low = line->knots[first].stamp - reach_before;
+		__int128 high = line->knots[last].stamp + reach_after;
+		__int128 distance = stamp < low ? low - stamp : stamp > high ? stamp - high : 0;
+
+		if (i == 0 || distance < nearest_distance) {
+			nearest = i;
+			nearest_distance = distance;
+		}
+		if (distance == 0)
+			break;
+	}
+	return nearest;
+}
+
+static int64_t clamp(__int128 x)
+{
+	return x > INT64_MAX ? INT64_MAX : x < INT64_MIN ? INT64_MIN : (int64_t)x;
+}
+
+/* y at x on the line through (x0, y0) and (x1, y1), rounded to nearest; slope 1 when x0 = x1. */
+static int64_t interpolate(__int128 x, const __int128 p0[2], const __int128 p1[2])
+{
+	__int128 run = p1[0] - p0[0], rise = p1[1] - p0[1], product;
+
+	if (run <= 0)
+		return clamp(p0[1] + (x - p0[0]));
+	if (__builtin_mul_overflow(x - p0[0], rise, &product))
+		return x < p0[0] ? INT64_MIN : INT64_MAX;
+	product += product < 0 ? -run / 2 : run / 2;
+	return clamp(p0[1] + product / run);
+}
+
+/* The knot's coordinates: {stamp, raw}, or {raw, stamp} for the way back. */
+static void coordinates(const struct ifp_line_knot *knot, bool back, __int128 out[2])
+{
+	out[0] = back ? knot->raw_ns : knot->stamp;
+	out[1] = back ? knot->stamp : knot->raw_ns;
+}
+
+/*
+ * Between two knots by these two; outside by the first and the last of the piece, because the
+ * slope of two tuples that lie close together must not be drawn out far.
+ */
+static int64_t piece_at(const struct ifp_line *line, uint32_t piece, bool back, int64_t x)
+{
+	uint32_t first = line->pieces[piece], last = piece_end(line, piece) - 1;
+	uint32_t low = first, high = last;
+	__int128 p0[2], p1[2];
+
+	coordinates(line->knots + first, back, p0);
+	coordinates(line->knots + last, back, p1);
+	if (x >= p0[0] && x <= p1[0]) {
+		while (high - low > 1) {
+			uint32_t middle = low + (high - low) / 2;
+
+			coordinates(line->knots + middle, back, p0);
+			if (p0[0] <= x)
+				low = middle;
+			else
+				high = middle;
+		}
+		coordinates(line->knots + low, back, p0);
+		coordinates(line->knots + high, back, p1);
+	} else if (x > p1[0]) {
+		/* anchored at the nearer end */
+		__int128 shift[2] = {2 * p1[0] - p0[0], 2 * p1[1] - p0[1]};
+
+		return interpolate(x, p1, shift);
+	}
+	return interpolate(x, p0, p1);
+}
+
+int64_t ifp_lines_raw(const struct ifp_lines *lines, enum ifp_clock_domain domain, int64_t stamp)
+{
+	const struct ifp_line *line = domain == IFP_CLOCK_REALTIME ? &lines->realtime
+				      : domain == IFP_CLOCK_TSC	   ? &lines->tsc
+								   : NULL;
+
+	if (!line || !line->count)
+		return stamp;
+	return piece_at(line, piece_of_stamp(line, stamp), false, stamp);
+}
+
+int64_t ifp_lines_realtime(const struct ifp_lines *lines, int64_t raw_ns)
+{
+	const struct ifp_line *line = &lines->realtime;
+	uint32_t piece = 0;
+
+	while (piece + 1 < line->piece_count) {
+		uint32_t next = line->pieces[piece + 1];
+
+		if (raw_ns < line->knots[next].raw_ns - (int64_t)(span(line, next - 1) / 2))
+			break;
+		piece++;
+	}
+	return piece_at(line, piece, true, raw_ns);
+}
