@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/capture/kineto_ingest.h"
+
+#include "core/cleanup.h"
+#include "core/error.h"
+#include "trace/chrome/reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int ifp_kineto_ingest_open(struct ifp_kineto_ingest *ingest, const char *path)
+{
+	*ingest = (struct ifp_kineto_ingest){
+		.start_realtime_ns = INT64_MAX, .end_realtime_ns = INT64_MIN};
+	return ifp_chrome_reader_open(path, &ingest->reader);
+}
+
+static int add_step_end(struct ifp_kineto_ingest *ingest, int64_t end_ns)
+{
+	if (ingest->step_count == ingest->step_capacity) {
+		size_t capacity = ingest->step_capacity ? 2 * ingest->step_capacity : 64;
+		int64_t *grown = realloc(ingest->step_end_ns, capacity * sizeof(*grown));
+
+		if (!grown)
+			return ifp_fail(-ENOMEM, "keep %zu ends of steps", capacity);
+		ingest->step_end_ns = grown;
+		ingest->step_capacity = capacity;
+	}
+	ingest->step_end_ns[ingest->step_count++] = end_ns;
+	return 0;
+}
+
+/* Kineto repeats the range among the GPU's annotations, where it lasts as long as its kernels. */
+static bool is_optimizer_step(const struct ifp_event *event)
+{
+	return ifp_str_starts_with(event->name, "Optimizer.step#") &&
+	       !ifp_str_starts_with(event->category, "gpu_");
+}
+
+static int look_at(struct ifp_kineto_ingest *ingest, const struct ifp_event *event)
+{
+	int64_t end_ns = event->start + event->dur;
+
+	/* "Spans" and "Traces" are no lanes of the program: their slice is the window itself. */
+	if (event->kind != IFP_EVENT_SLICE || event->lane.kind == IFP_LANE_OTHER)
+		return 0;
+	ingest->slices++;
+	if (event->start < ingest->start_realtime_ns)
+		ingest->start_realtime_ns = event->start;
+	if (end_ns > ingest->end_realtime_ns)
+		ingest->end_realtime_ns = end_ns;
+	return is_optimizer_step(event) ? add_step_end(ingest, end_ns) : 0;
+}
+
+static int compare_ns(const void *a, const void *b)
+{
+	int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+int ifp_kineto_ingest_some(struct ifp_kineto_ingest *ingest, const struct ifp_sink *sink)
+{
+	for (unsigned int i = 0; i < IFP_KINETO_INGEST_EVENTS; i++) {
+		struct ifp_event event;
+		int more = ifp_chrome_reader_next(ingest->reader, &event);
+
+		if (more <= 0) {
+			if (ingest->step_count)
+				qsort(ingest->step_end_ns, ingest->step_count,
+					sizeof(*ingest->step_end_ns), compare_ns);
+			return more;
+		}
+		event.source = IFP_SOURCE_KINETO;
+		if (ifp_sink_take(sink, &event) < 0)
+			ifp_error_clear(); /* the sink has counted the loss */
+		else
+			ingest->events++;
+		more = look_at(ingest, &event);
+		if (more < 0)
+			return more;
+	}
+	return 1;
+}
+
+void ifp_kineto_ingest_close(struct ifp_kineto_ingest *ingest)
+{
+	if (ingest->reader)
+		ifp_chrome_reader_close(&ingest->reader);
+	free(ingest->step_end_ns);
+	*ingest = (struct ifp_kineto_ingest){0};
+}

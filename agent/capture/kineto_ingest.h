@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads the file of one window into events, in pieces, so that the agent's loop stays responsive,
+ * and finds in it what the window is checked by: the optimizer's steps and the extent.
+ */
+#pragma once
+
+#include "agent/capture/capture.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Events per call of ifp_kineto_ingest_some(): some milliseconds of work. */
+#define IFP_KINETO_INGEST_EVENTS 4096
+
+struct ifp_chrome_reader;
+
+struct ifp_kineto_ingest {
+	struct ifp_chrome_reader *reader;
+	uint64_t events;			    /* taken by the sink */
+	uint64_t slices;			    /* on threads and streams */
+	int64_t start_realtime_ns, end_realtime_ns; /* extent of the slices */
+	/* Ends of the "Optimizer.step#..." ranges; in order once everything has been read. Owned.
+	 */
+	int64_t *step_end_ns;
+	size_t step_count, step_capacity;
+};
+
+int ifp_kineto_ingest_open(struct ifp_kineto_ingest *ingest, const char *path);
+
+/* 1 = there is more; 0 = the whole file has been read; negative errno = damaged from here on. */
+int ifp_kineto_ingest_some(struct ifp_kineto_ingest *ingest, const struct ifp_sink *sink);
+
+/* Frees what it owns; it is empty and may be opened again. */
+void ifp_kineto_ingest_close(struct ifp_kineto_ingest *ingest);
