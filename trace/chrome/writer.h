@@ -44,7 +44,10 @@ void ifp_chrome_writer_add(struct ifp_chrome_writer *writer,
 /* Bytes of JSON so far, before compression. */
 uint64_t ifp_chrome_writer_bytes(const struct ifp_chrome_writer *writer);
 
-/* Finishes, renames into place, frees. On failure nothing is left under either name. */
+/*
+ * Finishes, renames into place, frees. On failure the temporary file is gone, and whatever stood
+ * under the name before is still there.
+ */
 int ifp_chrome_writer_close(struct ifp_chrome_writer **writer);
 /* Gives up: removes the temporary file. */
 void ifp_chrome_writer_abandon(struct ifp_chrome_writer **writer);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bytes of a trace file, plain or gzip, as one forward stream through a fixed window. Which of
+ * the two it is, the first bytes say, not the name. A damaged gzip stream still gives every byte
+ * that can be unpacked before the damage. Belongs to one thread.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ifp_input;
+
+/* -ENOENT and the like, with a cause. */
+int ifp_input_open(const char *path, struct ifp_input **out);
+void ifp_input_close(struct ifp_input **input);
+
+/*
+ * The next bytes, at least one: 1 with *data and *len_bytes (valid until the next call); 0 at the
+ * end; negative errno with a cause: -EBADMSG when the gzip stream is damaged or cut off.
+ */
+int ifp_input_next(struct ifp_input *input, const uint8_t **data, size_t *len_bytes);

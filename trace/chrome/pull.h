@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A pull scanner for JSON (RFC 8259) over a stream: the caller asks for what it expects next and
+ * gets it, nothing is built. The full grammar is checked, nesting is limited, memory is the window
+ * of the input and what the caller collects.
+ *
+ * Three faults that real traces have are repaired, not refused: raw control characters in strings,
+ * backslashes that begin no escape, bytes that are no UTF-8; and the numbers NaN and Infinity
+ * become strings. Belongs to one thread.
+ */
+#pragma once
+
+#include "core/buf.h"
+#include "trace/chrome/input.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define IFP_PULL_MAX_DEPTH 64
+#define IFP_PULL_MAX_TEXT_BYTES (64u * 1024u * 1024u) /* of what is collected in one buffer */
+
+struct ifp_pull {
+	struct ifp_input *input; /* borrowed */
+	const uint8_t *next, *end; /* what is left of the window */
+	uint64_t window_offset;    /* of end, in bytes of JSON from the start */
+	unsigned int depth;        /* of open arrays and objects */
+	uint64_t repairs;          /* faults repaired so far */
+	bool ended;
+};
+
+void ifp_pull_init(struct ifp_pull *pull, struct ifp_input *input);
+
+/* Bytes of JSON before the next one. */
+uint64_t ifp_pull_offset(const struct ifp_pull *pull);
+
+/* Refuses what stands here: -EBADMSG with a cause that says what was expected, and the offset. */
+int ifp_pull_refuse(const struct ifp_pull *pull, const char *expected);
+
+/* The next byte that is no white space, not taken; 0 at the end of input; negative errno. */
+int ifp_pull_peek(struct ifp_pull *pull);
+
+/* Takes '[' or '{', which must be next. */
+int ifp_pull_enter(struct ifp_pull *pull, char bracket);
+
+/*
+ * Moves to the next member of the object entered last: 1 and the inside of its key in key
+ * (cleared first), its value is next; 0 when the object has ended (and has been left). *first is
+ * true before the first call and kept by the caller.
+ */
+int ifp_pull_member(struct ifp_pull *pull, bool *first, struct ifp_buf *key);
+
+/* Moves to the next element of the array entered last: 1 or 0, as above. */
+int ifp_pull_element(struct ifp_pull *pull, bool *first);
+
+/*
+ * Takes one value of any kind and appends it to out as compact text: white space outside strings
+ * is gone, all else is as it stood (repairs apart). out may be NULL: the value is only checked.
+ */
+int ifp_pull_value(struct ifp_pull *pull, struct ifp_buf *out);
+
+/* The input must have ended: only white space is left. */
+int ifp_pull_end(struct ifp_pull *pull);

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/chrome/reader.h"
+
+#include "core/error.h"
+#include "trace/chrome/decimal.h"
+#include "trace/chrome/element.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum state {
+	AT_START,
+	IN_OBJECT, /* between the members of the outermost object */
+	IN_EVENTS, /* inside traceEvents, or inside the outermost array */
+	AT_END,
+	BROKEN,
+};
+
+struct ifp_chrome_reader {
+	char *path;
+	struct ifp_input *input;
+	struct ifp_pull pull;
+	enum state state;
+	bool array_form;
+	bool events_seen;
+	bool base_known; /* stated, or known to be nowhere in the file */
+	bool first_member, first_element;
+	int64_t base_ns;
+	struct ifp_element element;
+	struct ifp_buf key;
+	struct ifp_buf value;
+	struct ifp_buf distributed_info;
+	struct ifp_buf device_properties;
+	struct ifp_buf others; /* {"key":value,... without the closing brace */
+	struct ifp_chrome_counts counts;
+};
+
+static struct ifp_str buf_str(const struct ifp_buf *buf)
+{
+	return (struct ifp_str){(const char *)buf->data, (uint32_t)buf->len_bytes};
+}
+
+int ifp_chrome_reader_open(const char *path, struct ifp_chrome_reader **out)
+{
+	IFP_CLEANUP(ifp_chrome_reader_close)
+	struct ifp_chrome_reader *reader = calloc(1, sizeof(*reader));
+	int err;
+
+	if (!reader || !(reader->path = strdup(path)))
+		return ifp_fail(-ENOMEM, "open %s: out of memory", path);
+	err = ifp_input_open(path, &reader->input);
+	if (err)
+		return err;
+	ifp_pull_init(&reader->pull, reader->input);
+	*out = IFP_TAKE_PTR(reader);
+	return 0;
+}
+
+void ifp_chrome_reader_close(struct ifp_chrome_reader **reader)
+{
+	struct ifp_chrome_reader *r = *reader;
+
+	if (!r)
+		return;
+	ifp_input_close(&r->input);
+	ifp_element_free(&r->element);
+	ifp_buf_free(&r->key);
+	ifp_buf_free(&r->value);
+	ifp_buf_free(&r->distributed_info);
+	ifp_buf_free(&r->device_properties);
+	ifp_buf_free(&r->others);
+	free(r->path);
+	free(r);
+	*reader = NULL;
+}
+
+/* Looks through the outermost object for the base; 1 when found. */
+static int scan_for_base(struct ifp_pull *pull, int64_t *base_ns)
+{
+	IFP_CLEANUP_BUF struct ifp_buf key = {0};
+	IFP_CLEANUP_BUF struct ifp_buf value = {0};
+	bool first = true;
+	int more = ifp_pull_enter(pull, '{');
+
+	if (more)
+		return more;
+	while ((more = ifp_pull_member(pull, &first, &key)) > 0) {
+		bool wanted = ifp_str_is(buf_str(&key), "baseTimeNanoseconds");
+		int err = ifp_pull_value(pull, wanted ? &value : NULL);
+
+		if (err)
+			return err;
+		if (wanted && ifp_decimal_int(buf_str(&value), base_ns))
+			return 1;
+		ifp_buf_clear(&value);
+	}
+	return more;
+}
+
+/*
+ * The base is needed for the first event and may stand behind the last: a second look at the file.
+ * Damage behind the events is not told here; the reading itself will come to it.
+ */
+static int find_base(struct ifp_chrome_reader *reader)
+{
+	IFP_CLEANUP(ifp_input_close) struct ifp_input *input = NULL;
+	struct ifp_pull pull;
+	int err = ifp_input_open(reader->path, &input);
+
+	if (err)
+		return err;
+	ifp_pull_init(&pull, input);
+	err = scan_for_base(&pull, &reader->base_ns);
+	if (err == -ENOMEM || err == -EIO)
+		return err;
+	if (err < 0)
+		ifp_error_clear();
+	reader->base_known = true;
+	return 0;
+}
+
+/* A value around traceEvents that has a place of its own in the header. */
+static struct ifp_buf *place_of(struct ifp_chrome_reader *reader)
+{
+	if (ifp_str_is(buf_str(&reader->key), "distributedInfo"))
+		return &reader->distributed_info;
+	if (ifp_str_is(buf_str(&reader->key), "deviceProperties"))
+		return &reader->device_properties;
+	return NULL;
+}
+
+static int take_header_member(struct ifp_chrome_reader *reader)
+{
+	struct ifp_buf *place = place_of(reader);
+	int err;
+
+	if (place) {
+		ifp_buf_clear(place);
+		err = ifp_pull_value(&reader->pull, place);
+		return err ? err : ifp_buf_status(place);
+	}
+	ifp_buf_clear(&reader->value);
+	err = ifp_pull_value(&reader->pull, &reader->value);
+	if (err)
+		return err;
+	if (ifp_str_is(buf_str(&reader->key), "baseTimeNanoseconds") &&
+		ifp_decimal_int(buf_str(&reader->value), &reader->base_ns)) {
+		reader->base_known = true;
+		return 0;
+	}
+	ifp_buf_append_text(&reader->others, reader->others.len_bytes ? ",\"" : "{\"");
+	ifp_buf_append(&reader->others, reader->key.data, reader->key.len_bytes);
+	ifp_buf_append_text(&reader->others, "\":");
+	ifp_buf_append(&reader->others, reader->value.data, reader->value.len_bytes);
+	return ifp_buf_status(&reader->others);
+}
+
+static int enter_events(struct ifp_chrome_reader *reader)
+{
+	int err = reader->base_known ? 0 : find_base(reader);
+
+	if (!err)
+		err = ifp_pull_enter(&reader->pull, '[');
+	reader->first_element = true;
+	reader->events_seen = true;
+	reader->state = IN_EVENTS;
+	return err;
+}
+
+static int begin(struct ifp_chrome_reader *reader)
+{
+	static const uint8_t byte_order_mark[] = {0xef, 0xbb, 0xbf};
+	struct ifp_pull *pull = &reader->pull;
+	int c = ifp_pull_peek(pull);
+
+	if (c == byte_order_mark[0] && pull->end - pull->next >= 3 &&
+		!memcmp(pull->next, byte_order_mark, sizeof(byte_order_mark))) {
+		pull->next += sizeof(byte_order_mark);
+		c = ifp_pull_peek(pull);
+	}
+	if (c < 0)
+		return c;
+	if (c == '[') {
+		reader->array_form = true;
+		reader->base_known = true;
+		return enter_events(reader);
+	}
+	reader->first_member = true;
+	reader->state = IN_OBJECT;
+	return ifp_pull_enter(pull, '{');
+}
+
+static int finish(struct ifp_chrome_reader *reader)
+{
+	reader->state = AT_END;
+	if (!reader->events_seen)
+		return ifp_fail(-EBADMSG, "no trace: there is no array traceEvents");
+	if (reader->others.len_bytes)
+		ifp_buf_append_u8(&reader->others, '}');
+	return ifp_buf_status(&reader->others);
+}
+
+/* Takes one member of the outermost object, or finds its end. */
+static int next_member(struct ifp_chrome_reader *reader)
+{
+	int more = ifp_pull_member(&reader->pull, &reader->first_member, &reader->key);
+	int c;
+
+	if (more < 0)
+		return more;
+	if (!more) {
+		more = ifp_pull_end(&reader->pull);
+		return more ? more : finish(reader);
+	}
+	c = ifp_pull_peek(&reader->pull);
+	if (c < 0)
+		return c;
+	if (c == '[' && ifp_str_is(buf_str(&reader->key), "traceEvents"))
+		return enter_events(reader);
+	return take_header_member(reader);
+}
+
+/* The array form may end without its bracket, so that a tracer can stop at any time. */
+static bool array_left_open(struct ifp_chrome_reader *reader)
+{
+	return reader->array_form && !ifp_pull_peek(&reader->pull) &&
+		reader->pull.next == reader->pull.end;
+}
+
+/* 1 and *event; 0 when none was given and the state tells how to go on. */
+static int next_element(struct ifp_chrome_reader *reader, struct ifp_event *event)
+{
+	int more;
+
+	if (array_left_open(reader))
+		return finish(reader);
+	more = ifp_pull_element(&reader->pull, &reader->first_element);
+	if (more < 0)
+		return more;
+	if (!more) {
+		reader->state = IN_OBJECT;
+		if (!reader->array_form)
+			return 0;
+		more = ifp_pull_end(&reader->pull);
+		return more ? more : finish(reader);
+	}
+	if (array_left_open(reader))
+		return finish(reader);
+	more = ifp_element_read(&reader->element, &reader->pull, reader->base_ns, event);
+	if (!more)
+		reader->counts.set_aside++;
+	if (more > 0) {
+		reader->counts.events++;
+		reader->counts.repaired += reader->element.repaired;
+	}
+	return more;
+}
+
+int ifp_chrome_reader_next(struct ifp_chrome_reader *reader, struct ifp_event *event)
+{
+	int result = 0;
+
+	while (!result) {
+		switch (reader->state) {
+		case AT_START:
+			result = begin(reader);
+			break;
+		case IN_OBJECT:
+			result = next_member(reader);
+			break;
+		case IN_EVENTS:
+			result = next_element(reader, event);
+			break;
+		case AT_END:
+			return 0;
+		case BROKEN:
+			return ifp_fail(-EBADMSG, "%s: damaged", reader->path);
+		}
+	}
+	if (result < 0) {
+		reader->state = BROKEN;
+		ifp_fail(result, "%s", reader->path);
+	}
+	return result;
+}
+
+struct ifp_chrome_header ifp_chrome_reader_header(const struct ifp_chrome_reader *reader)
+{
+	return (struct ifp_chrome_header){
+		.base_time_ns = reader->base_ns,
+		.distributed_info = buf_str(&reader->distributed_info),
+		.device_properties = buf_str(&reader->device_properties),
+		.others = buf_str(&reader->others),
+	};
+}
+
+struct ifp_chrome_counts ifp_chrome_reader_counts(const struct ifp_chrome_reader *reader)
+{
+	struct ifp_chrome_counts counts = reader->counts;
+
+	counts.bytes = ifp_pull_offset(&reader->pull);
+	return counts;
+}

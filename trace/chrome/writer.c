@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/chrome/writer.h"
+
+#include "core/buf.h"
+#include "core/cleanup.h"
+#include "core/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#define CHUNK_BYTES (128u * 1024u)
+#define SUFFIX ".partial"
+
+struct ifp_chrome_writer {
+	char *path;
+	char *temporary;
+	gzFile file;
+	struct ifp_buf chunk;
+	uint64_t written_bytes;
+	bool first;
+	int err; /* first failure; the rest is not written */
+};
+
+static void release(struct ifp_chrome_writer **writer)
+{
+	struct ifp_chrome_writer *w = *writer;
+
+	if (!w)
+		return;
+	if (w->file)
+		gzclose(w->file);
+	if (w->temporary)
+		unlink(w->temporary);
+	ifp_buf_free(&w->chunk);
+	free(w->temporary);
+	free(w->path);
+	free(w);
+	*writer = NULL;
+}
+
+void ifp_chrome_writer_abandon(struct ifp_chrome_writer **writer)
+{
+	release(writer);
+}
+
+/* The mode of gzdopen: "T" writes without compression. */
+static void open_mode(const char *path, int gzip_level, char mode[4])
+{
+	size_t len = strlen(path);
+	bool packed = len >= 3 && !strcmp(path + len - 3, ".gz");
+
+	mode[0] = 'w';
+	mode[1] = packed ? (char)('0' + gzip_level) : 'T';
+	mode[2] = '\0';
+}
+
+static int open_temporary(struct ifp_chrome_writer *writer, int gzip_level)
+{
+	IFP_CLEANUP_FD int fd = -1;
+	char mode[4];
+
+	fd = open(writer->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+	if (fd < 0)
+		return ifp_fail_errno("create %s", writer->temporary);
+	open_mode(writer->path, gzip_level, mode);
+	writer->file = gzdopen(fd, mode);
+	if (!writer->file)
+		return ifp_fail(-ENOMEM, "create %s: out of memory", writer->temporary);
+	(void)IFP_TAKE_FD(fd);
+	gzbuffer(writer->file, CHUNK_BYTES);
+	return 0;
+}
+
+int ifp_chrome_writer_open(const char *path, int gzip_level, struct ifp_str members,
+	struct ifp_chrome_writer **out)
+{
+	IFP_CLEANUP(release) struct ifp_chrome_writer *writer = calloc(1, sizeof(*writer));
+	int err;
+
+	if (!writer || !(writer->path = strdup(path)) ||
+		asprintf(&writer->temporary, "%s" SUFFIX, path) < 0)
+		return ifp_fail(-ENOMEM, "create %s: out of memory", path);
+	err = open_temporary(writer, gzip_level);
+	if (err)
+		return err;
+	writer->first = true;
+	ifp_buf_append_text(&writer->chunk, "{");
+	ifp_buf_append(&writer->chunk, members.ptr, members.len_bytes);
+	ifp_buf_append_text(&writer->chunk, members.len_bytes ? ",\n" : "");
+	ifp_buf_append_text(&writer->chunk, "\"traceEvents\":[");
+	*out = IFP_TAKE_PTR(writer);
+	return 0;
+}
+
+static void flush(struct ifp_chrome_writer *writer)
+{
+	struct ifp_buf *chunk = &writer->chunk;
+
+	if (!writer->err)
+		writer->err = ifp_buf_status(chunk);
+	if (!writer->err && chunk->len_bytes &&
+		gzwrite(writer->file, chunk->data, (unsigned int)chunk->len_bytes) <= 0)
+		writer->err = ifp_fail_errno("write %s", writer->temporary);
+	writer->written_bytes += chunk->len_bytes;
+	ifp_buf_clear(chunk);
+}
+
+static void append_unsigned(struct ifp_buf *buf, uint64_t value, unsigned int min_digits)
+{
+	char digits[20];
+	unsigned int count = 0;
+
+	do {
+		digits[sizeof(digits) - ++count] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value || count < min_digits);
+	ifp_buf_append(buf, digits + sizeof(digits) - count, count);
+}
+
+/* Appends the minus sign where there is one; gives the absolute value, also of INT64_MIN. */
+static uint64_t append_sign(struct ifp_buf *buf, int64_t value)
+{
+	if (value >= 0)
+		return (uint64_t)value;
+	ifp_buf_append_u8(buf, '-');
+	return 0 - (uint64_t)value;
+}
+
+static void append_us(struct ifp_buf *buf, const char *key, int64_t ns)
+{
+	uint64_t absolute;
+
+	ifp_buf_append_text(buf, key);
+	absolute = append_sign(buf, ns);
+	append_unsigned(buf, absolute / 1000, 1);
+	ifp_buf_append_u8(buf, '.');
+	append_unsigned(buf, absolute % 1000, 3);
+}
+
+static void append_place(struct ifp_buf *buf, const char *key, int64_t number, struct ifp_str text)
+{
+	ifp_buf_append_text(buf, key);
+	if (text.len_bytes)
+		ifp_buf_append(buf, text.ptr, text.len_bytes);
+	else
+		append_unsigned(buf, append_sign(buf, number), 1);
+}
+
+static void append_quoted(struct ifp_buf *buf, const char *key, struct ifp_str text)
+{
+	ifp_buf_append_text(buf, key);
+	ifp_buf_append(buf, text.ptr, text.len_bytes);
+	ifp_buf_append_u8(buf, '"');
+}
+
+void ifp_chrome_writer_add(struct ifp_chrome_writer *writer,
+	const struct ifp_chrome_element *element)
+{
+	struct ifp_buf *buf = &writer->chunk;
+
+	ifp_buf_append_text(buf, writer->first ? "\n{\"ph\":\"" : ",\n{\"ph\":\"");
+	writer->first = false;
+	ifp_buf_append_u8(buf, (uint8_t)element->phase);
+	if (element->category.len_bytes)
+		append_quoted(buf, "\",\"cat\":\"", element->category);
+	else
+		ifp_buf_append_u8(buf, '"');
+	append_quoted(buf, ",\"name\":\"", element->name);
+	append_place(buf, ",\"pid\":", element->pid, element->pid_text);
+	append_place(buf, ",\"tid\":", element->tid, element->tid_text);
+	append_us(buf, ",\"ts\":", element->start_ns);
+	if (element->phase == 'X')
+		append_us(buf, ",\"dur\":", element->dur_ns);
+	if (element->has_id) {
+		ifp_buf_append_text(buf, ",\"id\":");
+		append_unsigned(buf, element->id, 1);
+	}
+	if (element->args.len_bytes) {
+		ifp_buf_append_text(buf, ",\"args\":");
+		ifp_buf_append(buf, element->args.ptr, element->args.len_bytes);
+	}
+	if (element->extra.len_bytes > 2) {
+		ifp_buf_append_u8(buf, ',');
+		ifp_buf_append(buf, element->extra.ptr + 1, element->extra.len_bytes - 2);
+	}
+	ifp_buf_append_u8(buf, '}');
+	if (buf->len_bytes >= CHUNK_BYTES)
+		flush(writer);
+}
+
+uint64_t ifp_chrome_writer_bytes(const struct ifp_chrome_writer *writer)
+{
+	return writer->written_bytes + writer->chunk.len_bytes;
+}
+
+int ifp_chrome_writer_close(struct ifp_chrome_writer **writer)
+{
+	IFP_CLEANUP(release) struct ifp_chrome_writer *w = IFP_TAKE_PTR(*writer);
+
+	ifp_buf_append_text(&w->chunk, "\n]}\n");
+	flush(w);
+	if (!w->err) {
+		errno = 0;
+		if (gzclose(IFP_TAKE_PTR(w->file)) != Z_OK)
+			w->err = ifp_fail_errno("write %s", w->temporary);
+	}
+	if (!w->err && rename(w->temporary, w->path))
+		w->err = ifp_fail_errno("rename %s to %s", w->temporary, w->path);
+	if (!w->err) {
+		free(w->temporary);
+		w->temporary = NULL;
+	}
+	return w->err;
+}
