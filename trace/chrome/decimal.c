@@ -68,7 +68,7 @@ static bool push_digit(int64_t *value, int digit)
 	int64_t grown;
 
 	return !__builtin_mul_overflow(*value, 10, &grown) &&
-		!__builtin_sub_overflow(grown, digit, value);
+	       !__builtin_sub_overflow(grown, digit, value);
 }
 
 /*

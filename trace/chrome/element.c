@@ -37,8 +37,8 @@ static struct ifp_str buf_str(const struct ifp_buf *buf)
 }
 
 /* IFP_FIELD_COUNT when the name is none of the table's. */
-static enum ifp_element_field find(const struct field_name *table, size_t count,
-	const struct ifp_buf *key)
+static enum ifp_element_field find(
+	const struct field_name *table, size_t count, const struct ifp_buf *key)
 {
 	for (size_t i = 0; i < count; i++)
 		if (ifp_str_is(buf_str(key), table[i].name))
@@ -52,8 +52,8 @@ static struct ifp_str text_of(const struct ifp_element *element, enum ifp_elemen
 
 	if (!span->len_bytes)
 		return (struct ifp_str){0};
-	return (struct ifp_str){(const char *)element->values.data + span->offset_bytes,
-		(uint32_t)span->len_bytes};
+	return (struct ifp_str){
+		(const char *)element->values.data + span->offset_bytes, (uint32_t)span->len_bytes};
 }
 
 static bool is_string(struct ifp_str value)
@@ -68,15 +68,15 @@ static struct ifp_str inside(struct ifp_str value)
 }
 
 /* Collects the value that is next and remembers where it is. */
-static int take_value(struct ifp_element *element, struct ifp_pull *pull,
-	enum ifp_element_field field)
+static int take_value(
+	struct ifp_element *element, struct ifp_pull *pull, enum ifp_element_field field)
 {
 	size_t start = element->values.len_bytes;
 	int err = ifp_pull_value(pull, &element->values);
 
 	if (!err && field != IFP_FIELD_COUNT)
-		element->fields[field] = (struct ifp_element_span){
-			start, element->values.len_bytes - start};
+		element->fields[field] =
+			(struct ifp_element_span){start, element->values.len_bytes - start};
 	return err;
 }
 
@@ -98,14 +98,14 @@ static int take_args(struct ifp_element *element, struct ifp_pull *pull)
 		ifp_buf_append_u8(values, '"');
 		ifp_buf_append(values, element->key.data, element->key.len_bytes);
 		ifp_buf_append_text(values, "\":");
-		err = take_value(element, pull,
-			find(arguments, IFP_ARRAY_SIZE(arguments), &element->key));
+		err = take_value(
+			element, pull, find(arguments, IFP_ARRAY_SIZE(arguments), &element->key));
 		if (err)
 			return err;
 	}
 	ifp_buf_append_u8(values, '}');
-	element->fields[IFP_FIELD_ARGS] = (struct ifp_element_span){
-		start, values->len_bytes - start};
+	element->fields[IFP_FIELD_ARGS] =
+		(struct ifp_element_span){start, values->len_bytes - start};
 	return more;
 }
 
@@ -117,8 +117,8 @@ static void extra_member(struct ifp_element *element, struct ifp_str key)
 	ifp_buf_append_text(&element->extra, "\":");
 }
 
-static void keep_as_extra(struct ifp_element *element, const char *key,
-	enum ifp_element_field field)
+static void keep_as_extra(
+	struct ifp_element *element, const char *key, enum ifp_element_field field)
 {
 	struct ifp_str value = text_of(element, field);
 
@@ -219,11 +219,11 @@ static bool set_times(struct ifp_element *element, int64_t base_ns, struct ifp_e
 		return true;
 	}
 	if (!dur.len_bytes) {
-		element->repaired = true;
+		element->without_dur = true;
 		return true;
 	}
 	return ifp_decimal_us_to_ns(dur, &event->dur) && event->dur >= 0 &&
-		!__builtin_add_overflow(event->start, event->dur, &end);
+	       !__builtin_add_overflow(event->start, event->dur, &end);
 }
 
 /* False when the value is an array or object. */
@@ -249,7 +249,7 @@ static bool on_stream(const struct ifp_element *element, const struct ifp_event 
 		!ifp_str_is(event->category, "gpu_memset"))
 		return false;
 	return element->fields[IFP_FIELD_DEVICE].len_bytes &&
-		element->fields[IFP_FIELD_STREAM].len_bytes;
+	       element->fields[IFP_FIELD_STREAM].len_bytes;
 }
 
 static bool set_lane(const struct ifp_element *element, struct ifp_event *event)
@@ -277,7 +277,7 @@ static bool set_lane(const struct ifp_element *element, struct ifp_event *event)
 static bool is_flow(enum ifp_event_kind kind)
 {
 	return kind == IFP_EVENT_FLOW_START || kind == IFP_EVENT_FLOW_STEP ||
-		kind == IFP_EVENT_FLOW_END;
+	       kind == IFP_EVENT_FLOW_END;
 }
 
 /* Flows may be named by any text: one that is no number is kept, and stands for its hash. */
@@ -314,7 +314,6 @@ int ifp_element_read(struct ifp_element *element, struct ifp_pull *pull, int64_t
 	struct ifp_event *event)
 {
 	struct ifp_event read = {.source = IFP_SOURCE_KINETO, .clock = IFP_CLOCK_REALTIME};
-	uint64_t repairs = pull->repairs;
 	bool first = true;
 	int more = ifp_pull_peek(pull);
 
@@ -334,7 +333,7 @@ int ifp_element_read(struct ifp_element *element, struct ifp_pull *pull, int64_t
 	}
 	if (more < 0)
 		return more;
-	element->repaired = pull->repairs > repairs;
+	element->without_dur = false;
 	if (!set_texts(element, &read) || !set_times(element, base_ns, &read) ||
 		!set_lane(element, &read))
 		return 0;

@@ -38,7 +38,7 @@ struct ifp_element {
 	struct ifp_buf key;
 	struct ifp_buf values;
 	struct ifp_buf extra; /* members that the event has no field for, as JSON object */
-	bool repaired;	      /* the element read last was given after a repair */
+	bool without_dur;     /* the slice read last states no duration: it has 0 */
 };
 
 /*

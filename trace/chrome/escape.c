@@ -53,7 +53,7 @@ void ifp_text_escape_byte(struct ifp_buf *out, uint8_t byte)
 
 	if (letter) {
 		ifp_buf_append_u8(out, '\\');
-		ifp_buf_append_u8(out, (uint8_t)"bfnrt\"\\"[letter - letters]);
+		ifp_buf_append_u8(out, (uint8_t) "bfnrt\"\\"[letter - letters]);
 	} else {
 		ifp_buf_printf(out, "\\u%04x", byte);
 	}
@@ -174,7 +174,7 @@ void ifp_json_unescape(struct ifp_buf *out, struct ifp_str text)
 		}
 		letter = p[1] ? strchr(letters, p[1]) : NULL;
 		if (letter) {
-			ifp_buf_append_u8(out, (uint8_t)"\b\f\n\r\t\"\\/"[letter - letters]);
+			ifp_buf_append_u8(out, (uint8_t) "\b\f\n\r\t\"\\/"[letter - letters]);
 			p += 2;
 		} else {
 			ifp_buf_append_u8(out, (uint8_t)*p++);

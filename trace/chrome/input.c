@@ -59,8 +59,8 @@ int ifp_input_open(const char *path, struct ifp_input **out)
 	err = fill(input);
 	if (err)
 		return ifp_fail(err, "open %s", path);
-	input->packed = input->stream.avail_in >= 2 && input->file[0] == 0x1f &&
-		input->file[1] == 0x8b;
+	input->packed =
+		input->stream.avail_in >= 2 && input->file[0] == 0x1f && input->file[1] == 0x8b;
 	if (input->packed && inflateInit2(&input->stream, ANY_HEADER) != Z_OK) {
 		input->packed = false;
 		return ifp_fail(-ENOMEM, "open %s: out of memory", path);

@@ -24,8 +24,8 @@ int ifp_pull_refuse(const struct ifp_pull *pull, const char *expected)
 	if (pull->ended && pull->next == pull->end)
 		return ifp_fail(-EBADMSG, "byte %llu: the text ends where %s is expected", offset,
 			expected);
-	return ifp_fail(-EBADMSG, "byte %llu: 0x%02x where %s is expected", offset, *pull->next,
-		expected);
+	return ifp_fail(
+		-EBADMSG, "byte %llu: 0x%02x where %s is expected", offset, *pull->next, expected);
 }
 
 /* The next byte, not taken; 0 at the end (a NUL in the text is refused by whoever sees it). */

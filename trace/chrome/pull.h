@@ -20,11 +20,11 @@
 #define IFP_PULL_MAX_TEXT_BYTES (64u * 1024u * 1024u) /* of what is collected in one buffer */
 
 struct ifp_pull {
-	struct ifp_input *input; /* borrowed */
+	struct ifp_input *input;   /* borrowed */
 	const uint8_t *next, *end; /* what is left of the window */
-	uint64_t window_offset;    /* of end, in bytes of JSON from the start */
-	unsigned int depth;        /* of open arrays and objects */
-	uint64_t repairs;          /* faults repaired so far */
+	uint64_t window_offset;	   /* of end, in bytes of JSON from the start */
+	unsigned int depth;	   /* of open arrays and objects */
+	uint64_t repairs;	   /* faults repaired so far */
 	bool ended;
 };
 

@@ -204,6 +204,7 @@ static int finish(struct ifp_chrome_reader *reader)
 /* Takes one member of the outermost object, or finds its end. */
 static int next_member(struct ifp_chrome_reader *reader)
 {
+	uint64_t repairs = reader->pull.repairs;
 	int more = ifp_pull_member(&reader->pull, &reader->first_member, &reader->key);
 	int c;
 
@@ -218,14 +219,28 @@ static int next_member(struct ifp_chrome_reader *reader)
 		return c;
 	if (c == '[' && ifp_str_is(buf_str(&reader->key), "traceEvents"))
 		return enter_events(reader);
-	return take_header_member(reader);
+	more = take_header_member(reader);
+	reader->counts.repaired += reader->pull.repairs > repairs;
+	return more;
 }
 
 /* The array form may end without its bracket, so that a tracer can stop at any time. */
 static bool array_left_open(struct ifp_chrome_reader *reader)
 {
 	return reader->array_form && !ifp_pull_peek(&reader->pull) &&
-		reader->pull.next == reader->pull.end;
+	       reader->pull.next == reader->pull.end;
+}
+
+static int take_element(struct ifp_chrome_reader *reader, struct ifp_event *event)
+{
+	uint64_t repairs = reader->pull.repairs;
+	int more = ifp_element_read(&reader->element, &reader->pull, reader->base_ns, event);
+
+	reader->counts.events += more > 0;
+	reader->counts.set_aside += !more;
+	reader->counts.repaired += more >= 0 && (reader->pull.repairs > repairs ||
+							(more && reader->element.without_dur));
+	return more;
 }
 
 /* 1 and *event; 0 when none was given and the state tells how to go on. */
@@ -247,14 +262,7 @@ static int next_element(struct ifp_chrome_reader *reader, struct ifp_event *even
 	}
 	if (array_left_open(reader))
 		return finish(reader);
-	more = ifp_element_read(&reader->element, &reader->pull, reader->base_ns, event);
-	if (!more)
-		reader->counts.set_aside++;
-	if (more > 0) {
-		reader->counts.events++;
-		reader->counts.repaired += reader->element.repaired;
-	}
-	return more;
+	return take_element(reader, event);
 }
 
 int ifp_chrome_reader_next(struct ifp_chrome_reader *reader, struct ifp_event *event)

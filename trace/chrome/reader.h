@@ -22,25 +22,27 @@ void ifp_chrome_reader_close(struct ifp_chrome_reader **reader);
  * with a cause that has the byte offset when the input is damaged there. Events before the damage
  * have been given; -EBADMSG ends the reading.
  *
- * A file that states baseTimeNanoseconds behind traceEvents is read twice by the reader itself.
+ * A file that states baseTimeNanoseconds behind traceEvents, or nowhere, is read twice by the
+ * reader itself. Where such a file is cut off, the base is lost and times count from 0.
  */
 int ifp_chrome_reader_next(struct ifp_chrome_reader *reader, struct ifp_event *event);
 
 /* What stood around traceEvents, known when next() has returned 0. */
 struct ifp_chrome_header {
-	int64_t base_time_ns;      /* baseTimeNanoseconds; 0 = none */
+	int64_t base_time_ns;		 /* baseTimeNanoseconds; 0 = none */
 	struct ifp_str distributed_info; /* JSON text, empty = none */
 	struct ifp_str device_properties;
-	struct ifp_str others;     /* the other members as one JSON object */
+	struct ifp_str others; /* the other members as one JSON object */
 };
 
 struct ifp_chrome_header ifp_chrome_reader_header(const struct ifp_chrome_reader *reader);
 
 struct ifp_chrome_counts {
-	uint64_t events;       /* elements of traceEvents given */
-	uint64_t repaired;     /* given after a repair: a control character, a bad escape, ... */
-	uint64_t set_aside;    /* not given: no name, no ph, times that are no numbers */
-	uint64_t bytes;        /* of JSON read */
+	uint64_t events;    /* elements of traceEvents given */
+	uint64_t repaired;  /* elements and other members with a control character, a bad
+			     * escape, bytes that are no UTF-8, NaN, or a slice without dur */
+	uint64_t set_aside; /* not given: no name, no ph, times that are no numbers */
+	uint64_t bytes;	    /* of JSON read */
 };
 
 struct ifp_chrome_counts ifp_chrome_reader_counts(const struct ifp_chrome_reader *reader);

@@ -77,8 +77,8 @@ static int open_temporary(struct ifp_chrome_writer *writer, int gzip_level)
 	return 0;
 }
 
-int ifp_chrome_writer_open(const char *path, int gzip_level, struct ifp_str members,
-	struct ifp_chrome_writer **out)
+int ifp_chrome_writer_open(
+	const char *path, int gzip_level, struct ifp_str members, struct ifp_chrome_writer **out)
 {
 	IFP_CLEANUP(release) struct ifp_chrome_writer *writer = calloc(1, sizeof(*writer));
 	int err;
@@ -159,8 +159,8 @@ static void append_quoted(struct ifp_buf *buf, const char *key, struct ifp_str t
 	ifp_buf_append_u8(buf, '"');
 }
 
-void ifp_chrome_writer_add(struct ifp_chrome_writer *writer,
-	const struct ifp_chrome_element *element)
+void ifp_chrome_writer_add(
+	struct ifp_chrome_writer *writer, const struct ifp_chrome_element *element)
 {
 	struct ifp_buf *buf = &writer->chunk;
 

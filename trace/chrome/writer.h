@@ -18,8 +18,8 @@ struct ifp_chrome_writer;
  * gzip_level 1 to 9. members: JSON text of the header's members without braces
  * ("\"schemaVersion\":1,\"displayTimeUnit\":\"ms\""), may be empty.
  */
-int ifp_chrome_writer_open(const char *path, int gzip_level, struct ifp_str members,
-	struct ifp_chrome_writer **out);
+int ifp_chrome_writer_open(
+	const char *path, int gzip_level, struct ifp_str members, struct ifp_chrome_writer **out);
 
 /*
  * One element of traceEvents. Times are ns of the output's axis and written as "us.nnn" from
@@ -27,19 +27,19 @@ int ifp_chrome_writer_open(const char *path, int gzip_level, struct ifp_str memb
  * names and categories are plain text with JSON escapes as in the input (ifp_event.name).
  */
 struct ifp_chrome_element {
-	char phase; /* 'X', 'i', 'C', 's', 't', 'f', 'M', ... */
+	char phase;		       /* 'X', 'i', 'C', 's', 't', 'f', 'M', ... */
 	struct ifp_str name, category; /* category empty = left out */
 	int64_t pid, tid;
 	struct ifp_str pid_text, tid_text; /* instead of pid, tid where not empty */
-	int64_t start_ns, dur_ns;          /* dur only for 'X' */
+	int64_t start_ns, dur_ns;	   /* dur only for 'X' */
 	bool has_id;
-	uint64_t id;           /* flows */
-	struct ifp_str args;   /* JSON object; empty = left out */
-	struct ifp_str extra;  /* further members as a JSON object, e.g. {"bp":"e"} */
+	uint64_t id;	      /* flows */
+	struct ifp_str args;  /* JSON object; empty = left out */
+	struct ifp_str extra; /* further members as a JSON object, e.g. {"bp":"e"} */
 };
 
-void ifp_chrome_writer_add(struct ifp_chrome_writer *writer,
-	const struct ifp_chrome_element *element);
+void ifp_chrome_writer_add(
+	struct ifp_chrome_writer *writer, const struct ifp_chrome_element *element);
 
 /* Bytes of JSON so far, before compression. */
 uint64_t ifp_chrome_writer_bytes(const struct ifp_chrome_writer *writer);

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/chrome/reader.h"
+
+#include "core/cleanup.h"
+#include "memory_file.h"
+#include "test.h"
+
+#include <errno.h>
+#include <zlib.h>
+
+struct fixture {
+	struct memory_file file;
+	struct ifp_chrome_reader *reader;
+	struct ifp_event event;
+};
+
+static void open_bytes(struct fixture *f, const void *data, size_t len_bytes)
+{
+	f->file = memory_file_new();
+	memory_file_set(&f->file, data, len_bytes);
+	assert_ok(ifp_chrome_reader_open(f->file.path, &f->reader));
+}
+
+static void open_text(struct fixture *f, const char *json)
+{
+	open_bytes(f, json, strlen(json));
+}
+
+static void next_event(struct fixture *f)
+{
+	int result = ifp_chrome_reader_next(f->reader, &f->event);
+
+	if (result != 1)
+		fail_msg("no event (%d): %s", result, ifp_error_cause(0));
+}
+
+static void no_more_events(struct fixture *f)
+{
+	assert_ok(ifp_chrome_reader_next(f->reader, &f->event));
+}
+
+static void damaged_at(struct fixture *f, const char *place)
+{
+	char text[512];
+
+	assert_int_equal(ifp_chrome_reader_next(f->reader, &f->event), -EBADMSG);
+	if (!strstr(ifp_error_text(text, sizeof(text)), place))
+		fail_msg("\"%s\" does not say \"%s\"", text, place);
+	ifp_error_clear();
+}
+
+static void close_all(struct fixture *f)
+{
+	ifp_chrome_reader_close(&f->reader);
+	memory_file_free(&f->file);
+}
+
+#define OP "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":7,\"tid\":8,"
+
+static void a_slice_has_all_its_members(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	open_text(&f,
+		"{\"baseTimeNanoseconds\": 1000000, \"traceEvents\": [ " OP
+		"\"ts\": 1.250, \"dur\": 0.5, \"args\": {\"External id\": 5, \"s\": \"a b\"} } ]}");
+	next_event(&f);
+	assert_int_equal(f.event.kind, IFP_EVENT_SLICE);
+	assert_int_equal(f.event.source, IFP_SOURCE_KINETO);
+	assert_int_equal(f.event.clock, IFP_CLOCK_REALTIME);
+	assert_int_equal(f.event.start, 1001250);
+	assert_int_equal(f.event.dur, 500);
+	assert_int_equal(f.event.lane.kind, IFP_LANE_THREAD);
+	assert_int_equal(f.event.lane.pid, 7);
+	assert_int_equal(f.event.lane.tid, 8);
+	assert_str(f.event.name, "aten::mm");
+	assert_str(f.event.category, "cpu_op");
+	assert_str(f.event.args, "{\"External id\":5,\"s\":\"a b\"}");
+	assert_str(f.event.extra, "");
+	no_more_events(&f);
+	close_all(&f);
+}
+
+static void base_behind_the_events_counts_for_all_of_them(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	open_text(&f,
+		"{\"traceEvents\":[" OP "\"ts\":-0.001,\"dur\":1}],\"traceName\":\"x\","
+		"\"baseTimeNanoseconds\":1790857026000000000,\"distributedInfo\":{\"rank\": 3},"
+		"\"deviceProperties\": [ ]}");
+	next_event(&f);
+	assert_true(f.event.start == INT64_C(1790857025999999999));
+	no_more_events(&f);
+	assert_true(
+		ifp_chrome_reader_header(f.reader).base_time_ns == INT64_C(1790857026000000000));
+	assert_str(ifp_chrome_reader_header(f.reader).distributed_info, "{\"rank\":3}");
+	assert_str(ifp_chrome_reader_header(f.reader).device_properties, "[]");
+	assert_str(ifp_chrome_reader_header(f.reader).others, "{\"traceName\":\"x\"}");
+	close_all(&f);
+}
+
+static void without_a_base_times_are_the_epochs(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	open_text(&f, "{\"traceEvents\":[" OP "\"ts\":1669783687352244,\"dur\":17}]}");
+	next_event(&f);
+	assert_true(f.event.start == INT64_C(1669783687352244000));
+	no_more_events(&f);
+	assert_int_equal(ifp_chrome_reader_header(f.reader).base_time_ns, 0);
+	close_all(&f);
+}
+
+static void the_array_form_may_end_without_its_bracket(void **state)
+{
+	static const char *const texts[] = {"[" OP "\"ts\":1,\"dur\":1}]",
+		"[" OP "\"ts\":1,\"dur\":1}", "[" OP "\"ts\":1,\"dur\":1},\n",
+		"\xef\xbb\xbf[" OP "\"ts\":1,\"dur\":1}]\n"};
+
+	(void)state;
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(texts); i++) {
+		struct fixture f;
+
+		open_text(&f, texts[i]);
+		next_event(&f);
+		assert_int_equal(f.event.start, 1000);
+		no_more_events(&f);
+		close_all(&f);
+	}
+}
+
+static void gpu_work_is_on_the_lane_of_its_stream(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	open_text(&f, "{\"traceEvents\":["
+		      "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":1,\"tid\":7,\"ts\":"
+		      "1,\"dur\":1,"
+		      "\"args\":{\"device\":1,\"stream\":7,\"correlation\":99}},"
+		      "{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":\"a\",\"pid\":1,"
+		      "\"tid\":7,\"ts\":1,"
+		      "\"dur\":1,\"args\":{\"External id\":3}},"
+		      "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\","
+		      "\"pid\":4,\"tid\":5,"
+		      "\"ts\":1,\"dur\":1,\"args\":{\"cbid\":211,\"correlation\":99}}]}");
+	next_event(&f);
+	assert_int_equal(f.event.lane.kind, IFP_LANE_STREAM);
+	assert_int_equal(f.event.lane.pid, 1);
+	assert_int_equal(f.event.lane.tid, 7);
+	assert_int_equal(f.event.correlation, 99);
+	next_event(&f);
+	assert_int_equal(f.event.lane.kind, IFP_LANE_STREAM);
+	assert_int_equal(f.event.correlation, 0);
+	next_event(&f);
+	assert_int_equal(f.event.lane.kind, IFP_LANE_THREAD);
+	assert_int_equal(f.event.correlation, 99);
+	no_more_events(&f);
+	close_all(&f);
+}
+
+static void lanes_with_texts_keep_them_as_they_stand(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	open_text(&f,
+		"{\"traceEvents\":["
+		"{\"ph\":\"X\",\"cat\":\"Trace\",\"name\":\"n\",\"pid\":\"Spans\",\"tid\":\"P\","
+		"\"ts\":1,\"dur\":1},"
+		"{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Record Window "
+		"End\",\"pid\":\"\",\"tid\":\"\",\"ts\":2},"
+		"{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1.5,\"args\":{\"name\":\"x\"}}]}");
+	next_event(&f);
+	assert_int_equal(f.event.lane.kind, IFP_LANE_OTHER);
+	assert_str(f.event.lane.pid_text, "\"Spans\"");
+	assert_str(f.event.lane.tid_text, "\"P\"");
+	next_event(&f);
+	assert_int_equal(f.event.kind, IFP_EVENT_INSTANT);
+	assert_str(f.event.lane.pid_text, "\"\"");
+	assert_str(f.event.extra, "{\"s\":\"g\"}");
+	next_event(&f);
+	assert_int_equal(f.event.kind, IFP_EVENT_META);
+	assert_int_equal(f.event.start, 0);
+	assert_str(f.event.lane.pid_text, "1.5");
+	no_more_events(&f);
+	close_all(&f);
+}
+
+static void flows_have_their_id_as_correlation(void **state)
+{
+	struct fixture f;
+	uint64_t hash;
+
+	(void)state;
+	open_text(&f, "{\"traceEvents\":["
+		      "{\"ph\":\"s\",\"id\":5,\"cat\":\"ac2g\",\"name\":\"ac2g\",\"pid\":1,\"tid\":"
+		      "1,\"ts\":1},"
+		      "{\"ph\":\"f\",\"bp\":\"e\",\"id\":5,\"name\":\"ac2g\",\"pid\":1,\"tid\":1,"
+		      "\"ts\":2},"
+		      "{\"ph\":\"s\",\"id\":\"0xf\",\"name\":\"x\",\"pid\":1,\"tid\":1,\"ts\":1},"
+		      "{\"ph\":\"f\",\"id\":\"0xf\",\"name\":\"x\",\"pid\":1,\"tid\":1,\"ts\":1},"
+		      "{\"ph\":\"b\",\"id\":9,\"name\":\"x\",\"pid\":1,\"tid\":1,\"ts\":1}]}");
+	next_event(&f);
+	assert_int_equal(f.event.kind, IFP_EVENT_FLOW_START);
+	assert_int_equal(f.event.correlation, 5);
+	next_event(&f);
+	assert_int_equal(f.event.kind, IFP_EVENT_FLOW_END);
+	assert_int_equal(f.event.correlation, 5);
+	assert_str(f.event.extra, "{\"bp\":\"e\"}");
+	next_event(&f);
+	hash = f.event.correlation;
+	assert_true(hash != 0);
+	assert_str(f.event.extra, "{\"id\":\"0xf\"}");
+	next_event(&f);
+	assert_true(f.event.correlation == hash);
+	next_event(&f);
+	assert_int_equal(f.event.kind, IFP_EVENT_ASYNC_BEGIN);
+	assert_str(f.event.extra, "{\"id\":9}");
+	close_all(&f);
+}
+
+static void what_is_no_event_is_set_aside_and_counted(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	open_text(&f, "{\"traceEvents\":[1,null,[],{},"
+		      "{\"ph\":\"X\",\"ts\":1,\"dur\":1},"
+		      "{\"name\":\"no phase\",\"ts\":1,\"dur\":1},"
+		      "{\"ph\":\"X\",\"name\":\"text for a time\",\"ts\":\"1\",\"dur\":1},"
+		      "{\"ph\":\"X\",\"name\":\"too late\",\"ts\":1e18,\"dur\":1},"
+		      "{\"ph\":\"X\",\"name\":\"negative\",\"ts\":1,\"dur\":-1},"
+		      "{\"ph\":\"i\",\"name\":\"no time\"},"
+		      "{\"ph\":\"X\",\"name\":\"odd lane\",\"pid\":{},\"ts\":1,\"dur\":1},"
+		      "{\"ph\":\"E\",\"ts\":1},"
+		      "{\"ph\":\"X\",\"name\":\"no dur\",\"ts\":1},"
+		      "{\"ph\":\"Z\",\"name\":\"new phase\",\"cat\":5,\"args\":[1, 2],\"ts\":1}]}");
+	next_event(&f);
+	assert_int_equal(f.event.kind, IFP_EVENT_END);
+	next_event(&f);
+	assert_str(f.event.name, "no dur");
+	next_event(&f);
+	assert_int_equal(f.event.kind, IFP_EVENT_OTHER);
+	assert_str(f.event.extra, "{\"args\":[1,2],\"ph\":\"Z\",\"cat\":5}");
+	no_more_events(&f);
+	assert_int_equal(ifp_chrome_reader_counts(f.reader).events, 3);
+	assert_int_equal(ifp_chrome_reader_counts(f.reader).set_aside, 11);
+	assert_int_equal(ifp_chrome_reader_counts(f.reader).repaired, 1);
+	close_all(&f);
+}
+
+static void a_raw_control_character_is_repaired_and_counted(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	open_text(&f, "{\"traceEvents\":[" OP "\"ts\":1,\"dur\":1,\"args\":{\"a\":\"x\ny\"}}]}");
+	next_event(&f);
+	assert_str(f.event.args, "{\"a\":\"x\\ny\"}");
+	no_more_events(&f);
+	assert_int_equal(ifp_chrome_reader_counts(f.reader).repaired, 1);
+	close_all(&f);
+}
+
+static void events_before_the_damage_are_given(void **state)
+{
+	static const char json[] =
+		"{\"traceEvents\":[" OP "\"ts\":1,\"dur\":1}," OP "\"ts\":2,\"du";
+	struct fixture f;
+
+	(void)state;
+	open_text(&f, json);
+	next_event(&f);
+	assert_int_equal(f.event.start, 1000);
+	damaged_at(&f, "byte 160: the text ends");
+	damaged_at(&f, "damaged"); /* and stays so */
+	close_all(&f);
+	assert_int_equal(strlen(json), 160);
+}
+
+static void a_text_that_is_no_trace_is_refused(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	open_text(&f, "{\"a\":1}");
+	damaged_at(&f, "there is no array traceEvents");
+	close_all(&f);
+	open_text(&f, "");
+	damaged_at(&f, "byte 0: the text ends");
+	close_all(&f);
+	open_text(&f, "\x7f"
+		      "ELF");
+	damaged_at(&f, "byte 0: 0x7f");
+	close_all(&f);
+	assert_int_equal(ifp_chrome_reader_open("/nonexistent/trace.json", &f.reader), -ENOENT);
+	ifp_error_clear();
+}
+
+static size_t gzip(char *text, uint8_t *out, size_t size_bytes)
+{
+	z_stream stream = {0};
+	size_t used;
+
+	assert_int_equal(
+		deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+	stream.next_in = (Bytef *)text;
+	stream.avail_in = (uInt)strlen(text);
+	stream.next_out = out;
+	stream.avail_out = (uInt)size_bytes;
+	assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
+	used = stream.total_out;
+	deflateEnd(&stream);
+	return used;
+}
+
+#define HALF_1 "{\"traceEvents\":[" OP "\"ts\":1,\"dur\":1},"
+#define HALF_2 OP "\"ts\":2,\"dur\":1}]}"
+
+static void gzip_is_told_by_its_first_bytes_and_may_have_members(void **state)
+{
+	uint8_t packed[1024] = {0};
+	size_t used = gzip((char[]){HALF_1}, packed, sizeof(packed));
+	struct fixture f;
+
+	(void)state;
+	used += gzip((char[]){HALF_2}, packed + used, sizeof(packed) - used);
+	open_bytes(&f, packed, used + 100); /* zeros behind the end are padding */
+	next_event(&f);
+	next_event(&f);
+	assert_int_equal(f.event.start, 2000);
+	no_more_events(&f);
+	assert_int_equal(ifp_chrome_reader_counts(f.reader).bytes, strlen(HALF_1 HALF_2));
+	close_all(&f);
+}
+
+static void a_gzip_file_that_is_cut_off_gives_what_it_holds(void **state)
+{
+	uint8_t packed[1024];
+	size_t used = gzip((char[]){HALF_1 HALF_2}, packed, sizeof(packed));
+	struct fixture f;
+
+	(void)state;
+	/* Without the trailer (8 bytes) all the text is there, but nothing says that it is right.
+	 */
+	open_bytes(&f, packed, used - 8);
+	next_event(&f);
+	next_event(&f);
+	damaged_at(&f, "the gzip stream is cut off");
+	close_all(&f);
+
+	packed[used - 8] ^= 1; /* the checksum */
+	open_bytes(&f, packed, used);
+	next_event(&f);
+	next_event(&f);
+	damaged_at(&f, "the gzip stream is damaged");
+	close_all(&f);
+}
+
+struct sample {
+	const char *name;
+	uint64_t events;
+	int64_t base_ns;
+};
+
+/* Counts of the samples as Python's json module finds them. */
+static void the_samples_are_read_whole(void **state)
+{
+	static const struct sample samples[] = {
+		{"ddp.rank0.json.gz", 393, INT64_C(1790857026000000000)},
+		{"ddp.rank1.json.gz", 393, INT64_C(1790857026000000000)},
+		{"ondemand.rank0.json.gz", 461, INT64_C(1790857026000000000)},
+		{"ondemand.rank1.json.gz", 468, INT64_C(1790857026000000000)},
+		{"ondemand-cpu.json.gz", 182, INT64_C(1790857026000000000)},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(samples); i++) {
+		struct ifp_chrome_reader *reader = NULL;
+		struct ifp_event event;
+		char path[512];
+		int more;
+
+		snprintf(path, sizeof(path), TEST_DATA_DIR "/kineto/%s", samples[i].name);
+		assert_ok(ifp_chrome_reader_open(path, &reader));
+		while ((more = ifp_chrome_reader_next(reader, &event)) > 0)
+			;
+		assert_ok(more);
+		assert_int_equal(ifp_chrome_reader_counts(reader).events, samples[i].events);
+		assert_int_equal(ifp_chrome_reader_counts(reader).set_aside, 0);
+		assert_int_equal(ifp_chrome_reader_counts(reader).repaired, 0);
+		assert_true(ifp_chrome_reader_header(reader).base_time_ns == samples[i].base_ns);
+		ifp_chrome_reader_close(&reader);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_slice_has_all_its_members),
+		cmocka_unit_test(base_behind_the_events_counts_for_all_of_them),
+		cmocka_unit_test(without_a_base_times_are_the_epochs),
+		cmocka_unit_test(the_array_form_may_end_without_its_bracket),
+		cmocka_unit_test(gpu_work_is_on_the_lane_of_its_stream),
+		cmocka_unit_test(lanes_with_texts_keep_them_as_they_stand),
+		cmocka_unit_test(flows_have_their_id_as_correlation),
+		cmocka_unit_test(what_is_no_event_is_set_aside_and_counted),
+		cmocka_unit_test(a_raw_control_character_is_repaired_and_counted),
+		cmocka_unit_test(events_before_the_damage_are_given),
+		cmocka_unit_test(a_text_that_is_no_trace_is_refused),
+		cmocka_unit_test(gzip_is_told_by_its_first_bytes_and_may_have_members),
+		cmocka_unit_test(a_gzip_file_that_is_cut_off_gives_what_it_holds),
+		cmocka_unit_test(the_samples_are_read_whole),
+	};
+
+	return RUN_TESTS(tests);
+}
