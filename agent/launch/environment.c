@@ -104,16 +104,16 @@ int ifp_environment_set(struct ifp_environment *environment, const char *name, c
 	return 0;
 }
 
-int ifp_environment_default(struct ifp_environment *environment, const char *name,
-	const char *value)
+int ifp_environment_default(
+	struct ifp_environment *environment, const char *name, const char *value)
 {
 	return ifp_environment_get(environment, name)
 		       ? 0
 		       : ifp_environment_set(environment, name, value);
 }
 
-int ifp_environment_prepend(struct ifp_environment *environment, const char *name,
-	const char *value)
+int ifp_environment_prepend(
+	struct ifp_environment *environment, const char *name, const char *value)
 {
 	const char *old = ifp_environment_get(environment, name);
 	IFP_CLEANUP_FREE char *list = NULL;

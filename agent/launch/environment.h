@@ -21,8 +21,8 @@ void ifp_environment_free(struct ifp_environment *environment);
 const char *ifp_environment_get(const struct ifp_environment *environment, const char *name);
 int ifp_environment_set(struct ifp_environment *environment, const char *name, const char *value);
 /* Sets it only where it is not set yet. */
-int ifp_environment_default(struct ifp_environment *environment, const char *name,
-	const char *value);
+int ifp_environment_default(
+	struct ifp_environment *environment, const char *name, const char *value);
 /* Puts value in front of a ':'-separated list. */
-int ifp_environment_prepend(struct ifp_environment *environment, const char *name,
-	const char *value);
+int ifp_environment_prepend(
+	struct ifp_environment *environment, const char *name, const char *value);

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/launch/job_directory.h"
+
+#include "core/cleanup.h"
+#include "core/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A job that has just begun has a directory and no collector yet. */
+#define STALE_S 60
+
+/* Not $TMPDIR: it may differ between ranks, and be too long for the path of a socket. */
+static void parent_path(char *path, size_t size_bytes)
+{
+	snprintf(path, size_bytes, "/tmp/infprof-%u", (unsigned int)geteuid());
+}
+
+static int make_private(const char *path)
+{
+	struct stat st;
+
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return ifp_fail_errno("make %s", path);
+	if (lstat(path, &st))
+		return ifp_fail_errno("look at %s", path);
+	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077))
+		return ifp_fail(
+			-EPERM, "%s is not a directory of this user alone (mode 0700)", path);
+	return 0;
+}
+
+int ifp_job_directory_make(const char *job, char **out)
+{
+	IFP_CLEANUP_FREE char *path = NULL;
+	char parent[64];
+	int err;
+
+	parent_path(parent, sizeof(parent));
+	err = make_private(parent);
+	if (err)
+		return err;
+	if (asprintf(&path, "%s/%s", parent, job) < 0) {
+		path = NULL;
+		return ifp_fail(-ENOMEM, "no memory for a path");
+	}
+	err = make_private(path);
+	if (!err)
+		*out = IFP_TAKE_PTR(path);
+	return err;
+}
+
+static bool collector_answers(int parent, const char *name)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	IFP_CLEANUP_FD int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int used = snprintf(address.sun_path, sizeof(address.sun_path),
+		"/proc/self/fd/%d/%.80s/collector", parent, name);
+
+	/* what cannot be asked is taken for alive */
+	if (fd < 0 || used >= (int)sizeof(address.sun_path))
+		return true;
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+		return true;
+	return errno != ECONNREFUSED && errno != ENOENT;
+}
+
+static void remove_directory(int parent, const char *name)
+{
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	IFP_CLEANUP_DIR DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+
+	if (!dir)
+		return;
+	while ((entry = readdir(dir))) {
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			unlinkat(fd, entry->d_name, 0);
+	}
+	unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+void ifp_job_directory_clean(const char *own_job)
+{
+	const struct dirent *entry;
+	char path[64];
+	DIR *opened;
+
+	parent_path(path, sizeof(path));
+	opened = opendir(path);
+	if (!opened)
+		return;
+	IFP_CLEANUP_DIR DIR *dir = opened;
+	while ((entry = readdir(dir))) {
+		struct stat st;
+
+		if (entry->d_name[0] == '.' || !strcmp(entry->d_name, own_job))
+			continue;
+		if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+			!S_ISDIR(st.st_mode) || st.st_mtime > time(NULL) - STALE_S)
+			continue;
+		if (!collector_answers(dirfd(dir), entry->d_name))
+			remove_directory(dirfd(dir), entry->d_name);
+	}
+}

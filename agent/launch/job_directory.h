@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The directory of a job on one host, /tmp/infprof-<uid>/<job>, mode 0700: sockets of the collector
+ * and of the agents. Every agent of the job makes it where it is missing.
+ */
+#pragma once
+
+/*
+ * The absolute path, owned by the caller. -EPERM with a cause when somebody else could write there
+ * (the folder belongs to another user or is open to others).
+ */
+int ifp_job_directory_make(const char *job, char **out);
+
+/*
+ * Removes what killed processes of other jobs have left: directories whose collector does not
+ * answer and that have not changed for a minute. Never fails.
+ */
+void ifp_job_directory_clean(const char *own_job);
