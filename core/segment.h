@@ -60,7 +60,7 @@ struct ifp_mark_record {
 	uint8_t kind;	     /* enum ifp_mark_kind */
 	uint8_t origin;	     /* enum ifp_mark_origin */
 	uint16_t name_bytes; /* name stands right behind the record, not NUL-terminated */
-	uint16_t stack;	     /* of PUSH and POP: ranges nest per thread, origin and stack */
+	uint16_t stack;	     /* of PUSH and POP: ranges nest per thread and stack */
 	uint64_t stamp;
 	uint64_t value;
 };

@@ -36,17 +36,19 @@ int ifp_marks_drain(struct ifp_marks *marks, const struct ifp_sink *sink);
 
 /*
  * After the program has ended: drains, then closes the ranges that are still open at the last
- * stamp their thread has given, and counts them.
+ * stamp their thread (of those that any thread may end: any thread) has given, and counts them.
  */
 int ifp_marks_finish(struct ifp_marks *marks, const struct ifp_sink *sink);
 
 struct ifp_marks_counters {
 	uint64_t events;          /* handed to the sink */
-	uint64_t dropped_full;    /* ring full */
-	uint64_t dropped_no_ring; /* more recording threads than rings */
+	uint64_t dropped_full;    /* marks that found their ring full */
+	uint64_t dropped_no_ring; /* marks of threads that found no free ring */
 	uint64_t names_cut;
-	uint64_t ranges_open;     /* closed by ifp_marks_finish() */
-	uint64_t pops_unmatched;
+	uint64_t ranges_open;     /* closed without an end of their own: args say "unfinished" */
+	uint64_t pops_unmatched;  /* ends of ranges whose begin was dropped or never made */
+	uint64_t ranges_too_deep; /* not kept: more than a thousand open at once on one thread */
+	uint64_t damaged;         /* places in a ring that the program has overwritten */
 };
 
 struct ifp_marks_counters ifp_marks_counters(const struct ifp_marks *marks);
