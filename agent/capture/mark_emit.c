@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "trace/chrome/escape.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

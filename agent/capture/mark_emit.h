@@ -12,8 +12,8 @@
 struct ifp_mark_emitter {
 	const struct ifp_sink *sink; /* set for the length of a drain; borrowed */
 	enum ifp_clock_domain clock;
-	uint64_t events; /* that the sink has taken */
-	int result;	 /* 0, or -ENOMEM when an event was lost for lack of memory */
+	uint64_t events;	   /* that the sink has taken */
+	int result;		   /* 0, or -ENOMEM when an event was lost for lack of memory */
 	struct ifp_buf name, args; /* of the event in the making */
 };
 

@@ -73,8 +73,8 @@ static int set_start(struct ifp_mark_open_range *range, const struct ifp_lane *l
 }
 
 void ifp_mark_open_take(struct ifp_mark_open *open, const struct ifp_lane *lane,
-	const struct ifp_mark_record *record, struct ifp_str name,
-	struct ifp_mark_emitter *emitter, struct ifp_mark_thread_counters *counters)
+	const struct ifp_mark_record *record, struct ifp_str name, struct ifp_mark_emitter *emitter,
+	struct ifp_mark_thread_counters *counters)
 {
 	struct ifp_mark_open_range *range = find(open, record->value);
 

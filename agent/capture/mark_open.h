@@ -29,8 +29,8 @@ struct ifp_mark_open {
 
 /* Takes a START or END. */
 void ifp_mark_open_take(struct ifp_mark_open *open, const struct ifp_lane *lane,
-	const struct ifp_mark_record *record, struct ifp_str name,
-	struct ifp_mark_emitter *emitter, struct ifp_mark_thread_counters *counters);
+	const struct ifp_mark_record *record, struct ifp_str name, struct ifp_mark_emitter *emitter,
+	struct ifp_mark_thread_counters *counters);
 
 /* After every drain: gives up ends whose start has not come within two drains. */
 void ifp_mark_open_age(struct ifp_mark_open *open, struct ifp_mark_thread_counters *counters);

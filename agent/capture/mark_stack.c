@@ -46,8 +46,8 @@ static void close_top(struct ifp_mark_thread *thread, struct ifp_mark_stack *sta
 }
 
 /* A range at least as deep as depth that is still open lost its pop: it ends here at the latest. */
-static void close_from(struct ifp_mark_thread *thread, struct ifp_mark_stack *stack,
-	uint64_t depth, struct ifp_mark_emitter *emitter, struct ifp_mark_thread_counters *counters)
+static void close_from(struct ifp_mark_thread *thread, struct ifp_mark_stack *stack, uint64_t depth,
+	struct ifp_mark_emitter *emitter, struct ifp_mark_thread_counters *counters)
 {
 	while (top(stack) && top(stack)->depth >= depth) {
 		close_top(thread, stack, thread->last_stamp, true, emitter);

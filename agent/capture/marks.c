@@ -48,8 +48,7 @@ int ifp_marks_new(struct ifp_marks **out)
 	result = ifp_mark_segment_make(&marks->segment);
 	if (result != 0)
 		return result;
-	marks->emitter.clock =
-		marks->segment.header->stamp_is_tsc ? IFP_CLOCK_TSC : IFP_CLOCK_RAW;
+	marks->emitter.clock = marks->segment.header->stamp_is_tsc ? IFP_CLOCK_TSC : IFP_CLOCK_RAW;
 	*out = IFP_TAKE_PTR(marks);
 	return 0;
 }
@@ -68,8 +67,8 @@ void ifp_marks_free(struct ifp_marks **marks)
 	free(m);
 }
 
-int ifp_marks_environment(struct ifp_marks *marks, struct ifp_environment *environment,
-	const char *library_path)
+int ifp_marks_environment(
+	struct ifp_marks *marks, struct ifp_environment *environment, const char *library_path)
 {
 	char path[64];
 	int result;
@@ -79,8 +78,8 @@ int ifp_marks_environment(struct ifp_marks *marks, struct ifp_environment *envir
 	if (result == 0)
 		result = ifp_environment_set(environment, "INFPROF_LIBRARY", library_path);
 	if (result == 0)
-		result = ifp_environment_default(
-			environment, "NVTX_INJECTION64_PATH", library_path);
+		result =
+			ifp_environment_default(environment, "NVTX_INJECTION64_PATH", library_path);
 	return result;
 }
 
@@ -216,8 +215,8 @@ static void drain_ring(struct ifp_marks *marks, uint32_t index, bool check)
 /* Now and then, and at once when threads could use the rings of dead ones. */
 static bool check_is_due(struct ifp_marks *marks)
 {
-	uint64_t no_ring = atomic_load_explicit(
-		&marks->segment.header->no_ring_dropped, memory_order_relaxed);
+	uint64_t no_ring =
+		atomic_load_explicit(&marks->segment.header->no_ring_dropped, memory_order_relaxed);
 	int64_t now_ns = ifp_clock_raw_ns();
 
 	if (now_ns < marks->next_check_ns && no_ring == marks->no_ring_seen)

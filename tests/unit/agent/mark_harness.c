@@ -49,14 +49,20 @@ void mark_test_begin(struct mark_test *test)
 	assert_ok(ifp_marks_new(&test->marks));
 }
 
-void mark_test_end(struct mark_test *test)
+static void close_pipes(struct mark_test *test)
 {
-	ifp_marks_free(&test->marks);
-	free(test->seen);
 	if (test->to_child >= 0)
 		close(test->to_child);
 	if (test->from_child >= 0)
 		close(test->from_child);
+	test->to_child = test->from_child = -1;
+}
+
+void mark_test_end(struct mark_test *test)
+{
+	ifp_marks_free(&test->marks);
+	free(test->seen);
+	close_pipes(test);
 }
 
 static void become_program(const struct ifp_environment *environment, void (*body)(void))
@@ -73,6 +79,7 @@ void mark_test_start(struct mark_test *test, void (*body)(void))
 	struct ifp_environment environment = {0};
 	int to_child[2], from_child[2];
 
+	close_pipes(test);
 	assert_ok(ifp_marks_environment(test->marks, &environment, INFPROF_LIBRARY_PATH));
 	assert_int_equal(pipe(to_child), 0);
 	assert_int_equal(pipe(from_child), 0);

@@ -2,6 +2,8 @@
 /* Rings: turning over, full, more threads than rings, forks, and deaths of all kinds. */
 #include "mark_harness.h"
 
+#include "core/cleanup.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -9,7 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Marks "from" to "to - 1" with names of different length, so that ends of the ring fall anywhere. */
+/* Marks "from" to "to - 1" with names of different length, so that ends of the ring fall anywhere.
+ */
 static void mark_numbers(int from, int to)
 {
 	char name[64];
@@ -93,17 +96,24 @@ static void a_full_ring_keeps_what_it_has_and_counts_the_rest(void **state)
 	mark_test_end(&test);
 }
 
+/* With the smallest marks there are: nothing fits behind them. */
+static void fill_up(void)
+{
+	for (size_t i = 0; i < IFP_RING_BYTES / sizeof(struct ifp_mark_record); i++)
+		infprof_instant("");
+}
+
 static void push_into_a_full_ring(void)
 {
 	infprof_range_push("kept");
-	mark_numbers(0, TOO_MANY);
+	fill_up();
 	infprof_range_push("lost push");
 	program_pause();
 	infprof_range_push("inner");
 	infprof_range_pop();
 	infprof_range_pop(); /* of "lost push" */
 	infprof_range_push("lost pop");
-	mark_numbers(0, TOO_MANY);
+	fill_up();
 	infprof_range_pop(); /* does not fit */
 	program_pause();
 	infprof_range_push("second");
@@ -209,8 +219,7 @@ static void threads_that_find_no_ring_are_counted(void **state)
 	assert_int_equal(mark_test_run(&test, mark_as_crowd), 0);
 	mark_test_drain(&test);
 	assert_int_equal(test.count, IFP_SEGMENT_RINGS);
-	assert_int_equal(
-		ifp_marks_counters(test.marks).dropped_no_ring, CROWD - IFP_SEGMENT_RINGS);
+	assert_int_equal(ifp_marks_counters(test.marks).dropped_no_ring, CROWD - IFP_SEGMENT_RINGS);
 	mark_test_end(&test);
 }
 

@@ -65,8 +65,7 @@ static void optimizer_steps_are_numbered_marked_and_counted(void **state)
 	assert_int_equal(mark_test_run(&test, complete_three_steps), 0);
 	assert_int_equal(segment->step_count, 3);
 	assert_int_equal(segment->step_claim_pid, test.child);
-	assert_int_equal(
-		segment->hook_bits, IFP_HOOK_LOADED | IFP_HOOK_TORCH | IFP_HOOK_STEPPED);
+	assert_int_equal(segment->hook_bits, IFP_HOOK_LOADED | IFP_HOOK_TORCH | IFP_HOOK_STEPPED);
 	mark_test_drain(&test);
 	assert_int_equal(test.count, 3);
 	step = find_event(&test, "step 3");
