@@ -103,8 +103,7 @@ static int place(struct ifp_frame_queue *queue, struct entry *entry, bool is_doc
 
 	if (queue->memory_bytes + entry->len_bytes <= queue->memory_limit_bytes)
 		return place_in_memory(queue, entry);
-	err = ifp_spool_append(
-		queue->spool, queue->scratch.data, entry->len_bytes, &entry->offset);
+	err = ifp_spool_append(queue->spool, queue->scratch.data, entry->len_bytes, &entry->offset);
 	if (err && is_document) {
 		ifp_error_clear();
 		return place_in_memory(queue, entry);
@@ -234,8 +233,7 @@ int ifp_frame_queue_keep(struct ifp_frame_queue *queue, const char *name, char *
 
 		if (!entry->data)
 			continue;
-		err = ifp_spool_append(
-			queue->spool, entry->data, entry->len_bytes, &entry->offset);
+		err = ifp_spool_append(queue->spool, entry->data, entry->len_bytes, &entry->offset);
 		if (err)
 			return err;
 		queue->memory_bytes -= entry->len_bytes;

@@ -21,8 +21,7 @@ struct ifp_frame_queue_config {
 
 struct ifp_frame_queue;
 
-int ifp_frame_queue_new(
-	const struct ifp_frame_queue_config *config, struct ifp_frame_queue **out);
+int ifp_frame_queue_new(const struct ifp_frame_queue_config *config, struct ifp_frame_queue **out);
 void ifp_frame_queue_free(struct ifp_frame_queue **queue);
 
 /*

@@ -16,7 +16,7 @@
 struct ifp_spool {
 	char *directory;
 	char *hidden; /* name where the file system has no files without one; else NULL */
-	int fd;       /* -1 = not created yet */
+	int fd;	      /* -1 = not created yet */
 	uint64_t end_bytes;
 	uint64_t limit_bytes;
 	uint64_t frames; /* appended and not released */
@@ -55,8 +55,8 @@ void ifp_spool_free(struct ifp_spool **spool)
 	*spool = NULL;
 }
 
-static int write_at(const struct ifp_spool *spool, uint64_t offset, const void *data,
-	size_t len_bytes)
+static int write_at(
+	const struct ifp_spool *spool, uint64_t offset, const void *data, size_t len_bytes)
 {
 	const uint8_t *from = data;
 
@@ -103,8 +103,7 @@ static int create(struct ifp_spool *spool)
 	return 0;
 }
 
-int ifp_spool_append(
-	struct ifp_spool *spool, const void *frame, size_t len_bytes, uint64_t *offset)
+int ifp_spool_append(struct ifp_spool *spool, const void *frame, size_t len_bytes, uint64_t *offset)
 {
 	uint64_t begin = spool->fd < 0 ? IFP_ARCHIVE_HEADER_BYTES : spool->end_bytes;
 	int err;

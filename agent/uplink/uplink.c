@@ -41,8 +41,7 @@ static int set_keys(void *socket, const struct ifp_keys *keys)
 	if (zmq_setsockopt(socket, ZMQ_CURVE_SERVERKEY, keys->server_public, 41) ||
 		zmq_setsockopt(socket, ZMQ_CURVE_PUBLICKEY, keys->client_public, 41) ||
 		zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, keys->client_secret, 41))
-		return ifp_fail(
-			-EINVAL, "use the keys of the job: %s", zmq_strerror(zmq_errno()));
+		return ifp_fail(-EINVAL, "use the keys of the job: %s", zmq_strerror(zmq_errno()));
 	return 0;
 }
 
@@ -161,8 +160,8 @@ int ifp_uplink_receive(struct ifp_uplink *uplink, struct ifp_message *message)
 {
 	while (zmq_msg_recv(&uplink->received, uplink->socket, ZMQ_DONTWAIT) >= 0) {
 		struct ifp_message decoded;
-		int err = ifp_message_decode(zmq_msg_data(&uplink->received),
-			zmq_msg_size(&uplink->received), &decoded);
+		int err = ifp_message_decode(
+			zmq_msg_data(&uplink->received), zmq_msg_size(&uplink->received), &decoded);
 
 		if (err == -EPROTO)
 			return err;

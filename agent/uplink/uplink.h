@@ -36,8 +36,7 @@ struct ifp_frame_queue *ifp_uplink_frames(struct ifp_uplink *uplink);
  * Sends a control message; document is JSON text, NULL = empty payload. Failures are not told:
  * all that matters is said again until it is answered.
  */
-void ifp_uplink_send(
-	struct ifp_uplink *uplink, enum ifp_message_type type, const char *document);
+void ifp_uplink_send(struct ifp_uplink *uplink, enum ifp_message_type type, const char *document);
 
 /*
  * The next message: 1 and *message (payload valid until the next call); 0 when there is none.

@@ -117,8 +117,8 @@ static void test_a_program_that_cannot_be_started_leaves_no_child(void **state)
 	err = ifp_child_start(missing, &environment, &mask, &child);
 	assert_int_equal(err, -ENOENT);
 	assert_int_equal(ifp_child_start_status(err), 127);
-	assert_string_equal(ifp_error_cause(0),
-		"cannot start /nonexistent/program: No such file or directory");
+	assert_string_equal(
+		ifp_error_cause(0), "cannot start /nonexistent/program: No such file or directory");
 	ifp_error_clear();
 	err = ifp_child_start(folder, &environment, &mask, &child);
 	assert_int_equal(err, -EACCES);
@@ -159,7 +159,8 @@ static void test_the_agent_ends_as_the_program_has_ended(void **state)
 	assert_int_equal(WTERMSIG(status), SIGKILL);
 }
 
-/* The agent of this test is a process of its own; it is killed, and its program must die with it. */
+/* The agent of this test is a process of its own; it is killed, and its program must die with it.
+ */
 static void test_the_program_dies_with_the_agent(void **state)
 {
 	char *argv[] = {"sleep", "600", NULL};

@@ -26,8 +26,8 @@ static void test_a_run_is_named_after_what_the_user_wrote(void **state)
 	assert_name((char *[]){"./stencil", "--size", "4", NULL}, "stencil");
 	assert_name((char *[]){"python", "examples/train_jepa.py", "--slow-rank", "3", NULL},
 		"train_jepa");
-	assert_name((char *[]){"/usr/bin/python3.11", "-u", "-W", "error", "train.py", NULL},
-		"train");
+	assert_name(
+		(char *[]){"/usr/bin/python3.11", "-u", "-W", "error", "train.py", NULL}, "train");
 	assert_name((char *[]){"python", "-m", "pkg.train", NULL}, "pkg.train");
 	assert_name((char *[]){"python", "-c", "print(1)", NULL}, "python");
 	assert_name((char *[]){"bash", "run.sh", NULL}, "run");

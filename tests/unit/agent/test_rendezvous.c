@@ -36,8 +36,8 @@ static char *make_collector(const char *script)
 
 static struct ifp_identity identity_of(uint32_t rank, uint32_t world, uint32_t local_size)
 {
-	struct ifp_identity identity = {.launcher = "openmpi", .rank = rank, .world = world,
-		.local_size = local_size};
+	struct ifp_identity identity = {
+		.launcher = "openmpi", .rank = rank, .world = world, .local_size = local_size};
 
 	snprintf(identity.job, sizeof(identity.job), "%s", job);
 	return identity;
@@ -45,8 +45,10 @@ static struct ifp_identity identity_of(uint32_t rank, uint32_t world, uint32_t l
 
 static struct ifp_rendezvous_wish wish_of(const struct ifp_identity *identity)
 {
-	return (struct ifp_rendezvous_wish){.identity = identity, .output_parent = folder,
-		.output = folder, .deadline_ms = 10000};
+	return (struct ifp_rendezvous_wish){.identity = identity,
+		.output_parent = folder,
+		.output = folder,
+		.deadline_ms = 10000};
 }
 
 static void read_file(const char *name, char *text, size_t size_bytes)
@@ -119,8 +121,8 @@ static void test_what_the_collector_says_is_the_cause(void **state)
 	(void)state;
 	wish.collector_executable = make_collector("echo error port 80 is in use >&3");
 	assert_int_equal(ifp_rendezvous_meet(&wish, &rendezvous), -EIO);
-	assert_string_equal(ifp_error_text(text, sizeof(text)),
-		"start the collector: port 80 is in use");
+	assert_string_equal(
+		ifp_error_text(text, sizeof(text)), "start the collector: port 80 is in use");
 	ifp_error_clear();
 
 	wish.collector_executable = make_collector("exit 1");
@@ -159,9 +161,9 @@ static void test_several_hosts_meet_by_a_file_with_keys(void **state)
 	char path[192];
 
 	(void)state;
-	wish.collector_executable = make_collector(
-		"test -f \"${12}\" && test \"$(stat -c %a \"${12}\")\" = 600 &&\n"
-		"echo ready tcp://10.0.0.1:5555 >&3");
+	wish.collector_executable =
+		make_collector("test -f \"${12}\" && test \"$(stat -c %a \"${12}\")\" = 600 &&\n"
+			       "echo ready tcp://10.0.0.1:5555 >&3");
 	assert_ok(ifp_rendezvous_meet(&wish, &a));
 	assert_string_equal(a.address, "tcp://10.0.0.1:5555");
 	assert_true(a.encrypted);
