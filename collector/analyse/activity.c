@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/analyse/activity.h"
+
+#include "core/cleanup.h"
+#include "core/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A kernel and, once it is found, when it was launched. */
+struct launch {
+	uint64_t correlation;
+	int64_t start_ns;
+	bool found;
+};
+
+/* The events of one rank while they are looked through. */
+struct taker {
+	struct ifp_activity *activity;
+	struct ifp_rank_activity *rank;
+	const struct ifp_timed_event *events;
+	uint64_t count;
+	struct launch *launches; /* by correlation */
+	size_t launch_count;
+};
+
+static bool contains(struct ifp_str text, const char *part)
+{
+	return text.len_bytes && memmem(text.ptr, text.len_bytes, part, strlen(part));
+}
+
+static struct ifp_str behind(struct ifp_str text, const char *prefix)
+{
+	uint32_t len_bytes = (uint32_t)strlen(prefix);
+
+	return (struct ifp_str){text.ptr + len_bytes, text.len_bytes - len_bytes};
+}
+
+/* "gloo:all_reduce" -> "all_reduce"; false when the event is no collective of the host. */
+static bool host_collective(const struct ifp_event *event, struct ifp_str *name)
+{
+	struct ifp_str rest;
+
+	if (event->kind != IFP_EVENT_SLICE || event->source != IFP_SOURCE_KINETO)
+		return false;
+	if (!ifp_str_is(event->category, "user_annotation") &&
+		!ifp_str_is(event->category, "cpu_op"))
+		return false;
+	if (!ifp_str_starts_with(event->name, "gloo:") &&
+		!ifp_str_starts_with(event->name, "nccl:"))
+		return false;
+	rest = behind(event->name, "gloo:");
+	if (ifp_str_starts_with(rest, "send") || ifp_str_starts_with(rest, "recv"))
+		return false;
+	*name = rest;
+	return true;
+}
+
+/* "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)" -> "AllReduce"; "ncclKernel_" before NCCL 2.19. */
+static bool device_collective(const struct ifp_event *event, struct ifp_str *name)
+{
+	static const char *const prefixes[] = {"ncclDevKernel_", "ncclKernel_"};
+
+	if (event->kind != IFP_EVENT_SLICE || !ifp_str_is(event->category, "kernel"))
+		return false;
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(prefixes); i++) {
+		if (ifp_str_starts_with(event->name, prefixes[i])) {
+			uint32_t n = 0;
+
+			*name = behind(event->name, prefixes[i]);
+			while (n < name->len_bytes && !strchr("_(", name->ptr[n]))
+				n++;
+			name->len_bytes = n;
+			return !ifp_str_is(*name, "SendRecv");
+		}
+	}
+	return false;
+}
+
+static bool is_mark(const struct ifp_event *event)
+{
+	return event->source == IFP_SOURCE_STEP && event->correlation;
+}
+
+static bool is_launch(const struct ifp_event *event)
+{
+	return event->kind == IFP_EVENT_SLICE && event->correlation &&
+	       (contains(event->category, "_runtime") || contains(event->category, "_driver"));
+}
+
+static int compare_launches(const void *a, const void *b)
+{
+	uint64_t x = ((const struct launch *)a)->correlation;
+	uint64_t y = ((const struct launch *)b)->correlation;
+
+	return (x > y) - (x < y);
+}
+
+static struct launch *find_launch(const struct taker *t, uint64_t correlation)
+{
+	const struct launch key = {.correlation = correlation};
+
+	return t->launch_count
+		       ? bsearch(&key, t->launches, t->launch_count, sizeof(key), compare_launches)
+		       : NULL;
+}
+
+/* Room for everything that is there; the counts are set back for filling. */
+static int make_room(struct taker *t)
+{
+	struct ifp_rank_activity *rank = t->rank;
+	struct ifp_arena *arena = &t->activity->arena;
+	size_t marks = 1, host = 1, device = 1;
+	struct ifp_str name;
+
+	for (uint64_t i = 0; i < t->count; i++) {
+		marks += is_mark(&t->events[i].event);
+		host += host_collective(&t->events[i].event, &name);
+		device += device_collective(&t->events[i].event, &name);
+	}
+	rank->marks = ifp_arena_alloc(arena, marks * sizeof(*rank->marks));
+	rank->host = ifp_arena_alloc(arena, host * sizeof(*rank->host));
+	rank->device = ifp_arena_alloc(arena, device * sizeof(*rank->device));
+	t->launches = ifp_arena_alloc(arena, device * sizeof(*t->launches));
+	rank->mark_count = rank->host_count = rank->device_count = 0;
+	if (!rank->marks || !rank->host || !rank->device || !t->launches)
+		return ifp_fail(-ENOMEM, "collect the collectives of rank %u", rank->rank);
+	return 0;
+}
+
+/* Marks and kernels. A mark that does not count on is not of the series and is left out. */
+static void take_marks(struct taker *t)
+{
+	struct ifp_rank_activity *rank = t->rank;
+	struct ifp_str name;
+
+	for (uint64_t i = 0; i < t->count; i++) {
+		const struct ifp_timed_event *timed = &t->events[i];
+		const struct ifp_event *event = &timed->event;
+		uint64_t last = rank->mark_count ? rank->marks[rank->mark_count - 1].step : 0;
+
+		if (is_mark(event) && event->correlation > last)
+			rank->marks[rank->mark_count++] = (struct ifp_step_mark){
+				event->correlation, timed->start_ns + timed->dur_ns};
+		if (device_collective(event, &name) && event->correlation)
+			t->launches[t->launch_count++].correlation = event->correlation;
+	}
+	for (size_t i = 0; i < t->launch_count; i++)
+		t->launches[i].found = false;
+	qsort(t->launches, t->launch_count, sizeof(*t->launches), compare_launches);
+}
+
+static void find_launches(struct taker *t)
+{
+	for (uint64_t i = 0; t->launch_count && i < t->count; i++) {
+		struct launch *launch;
+
+		if (!is_launch(&t->events[i].event))
+			continue;
+		launch = find_launch(t, t->events[i].event.correlation);
+		if (launch) {
+			launch->start_ns = t->events[i].start_ns;
+			launch->found = true;
+		}
+	}
+}
+
+/* The step whose end is the first at or after this moment; 0 when none is. */
+static uint64_t step_at(const struct ifp_rank_activity *rank, int64_t at_ns)
+{
+	size_t low = 0, high = rank->mark_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (rank->marks[middle].end_ns < at_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < rank->mark_count ? rank->marks[low].step : 0;
+}
+
+/* Adds it to a list that has room, unless it belongs to no step. */
+static int add(struct taker *t, const struct ifp_timed_event *timed, int64_t called_ns,
+	struct ifp_str name, struct ifp_collective *list, size_t *count)
+{
+	struct ifp_collective collective = {.step = step_at(t->rank, called_ns),
+		.start_ns = timed->start_ns,
+		.dur_ns = timed->dur_ns};
+	int err = ifp_intern(&t->activity->names, name, &collective.name);
+
+	if (!collective.step)
+		t->rank->without_step++;
+	else
+		list[(*count)++] = collective;
+	return err;
+}
+
+static int take_collective(struct taker *t, const struct ifp_timed_event *timed)
+{
+	struct ifp_rank_activity *rank = t->rank;
+	const struct launch *launch;
+	struct ifp_str name;
+
+	if (host_collective(&timed->event, &name))
+		return add(t, timed, timed->start_ns, name, rank->host, &rank->host_count);
+	if (!device_collective(&timed->event, &name))
+		return 0;
+	launch = find_launch(t, timed->event.correlation);
+	if (!launch || !launch->found)
+		return 0;
+	return add(t, timed, launch->start_ns, name, rank->device, &rank->device_count);
+}
+
+static int compare_collectives(const void *a, const void *b)
+{
+	const struct ifp_collective *x = a, *y = b;
+
+	if (x->step != y->step)
+		return x->step > y->step ? 1 : -1;
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+int ifp_activity_take(struct ifp_activity *activity, const struct ifp_timed_event *events,
+	uint64_t count, struct ifp_rank_activity *rank)
+{
+	struct taker t = {.activity = activity, .rank = rank, .events = events, .count = count};
+	int err = make_room(&t);
+
+	if (err < 0)
+		return err;
+	take_marks(&t);
+	find_launches(&t);
+	for (uint64_t i = 0; !err && i < count; i++)
+		err = take_collective(&t, &events[i]);
+	qsort(rank->host, rank->host_count, sizeof(*rank->host), compare_collectives);
+	qsort(rank->device, rank->device_count, sizeof(*rank->device), compare_collectives);
+	return err;
+}
+
+void ifp_activity_free(struct ifp_activity *activity)
+{
+	ifp_arena_free(&activity->arena);
+	ifp_intern_free(&activity->names);
+	*activity = (struct ifp_activity){0};
+}
+
+struct ifp_step_times ifp_activity_step_times(const struct ifp_rank_activity *rank)
+{
+	struct ifp_step_times times = {.steps = rank->mark_count};
+	const struct ifp_step_mark *first = rank->marks;
+	const struct ifp_step_mark *last =
+		rank->marks + (rank->mark_count ? rank->mark_count - 1 : 0);
+
+	if (rank->mark_count < 2)
+		return times;
+	times.mean_ns = (last->end_ns - first->end_ns) / (int64_t)(last->step - first->step);
+	for (const struct ifp_step_mark *mark = first + 1; mark <= last; mark++) {
+		int64_t step_ns = mark->end_ns - mark[-1].end_ns;
+
+		if (mark->step == mark[-1].step + 1 && step_ns > times.max_ns)
+			times.max_ns = step_ns;
+	}
+	return times;
+}

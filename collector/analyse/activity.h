@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the analyses need of a run: of every rank its collectives and the ends of its steps. Small
+ * beside the events that they are taken from, which are loaded one rank at a time.
+ *
+ * A collective is what PyTorch's process groups record: slices "gloo:..." and "nccl:..." of the
+ * host, and NCCL's kernels on the GPU, which tell better when a rank arrived. Sends and receives
+ * between two ranks are none. A collective belongs to the step in which it was called: a kernel to
+ * that of its launch, however far behind the GPU is. What starts after the last mark has no step
+ * and is left out.
+ */
+#pragma once
+
+#include "collector/analyse/arrivals.h"
+#include "collector/store/run.h"
+#include "core/intern.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ifp_rank_activity {
+	uint32_t rank;
+	int64_t bound_ns; /* of the rank's clock; INT64_MAX = not aligned */
+	struct ifp_step_mark *marks;
+	size_t mark_count;
+	struct ifp_collective *host; /* by step, then start */
+	size_t host_count;
+	struct ifp_collective *device;
+	size_t device_count;
+	uint64_t without_step; /* collectives that were left out because no mark ends their step */
+};
+
+struct ifp_activity {
+	struct ifp_arena arena;
+	struct ifp_intern names; /* of collectives, as people say them: "all_reduce", "AllReduce" */
+	struct ifp_rank_activity *ranks; /* as many as the run has, in its order */
+	uint32_t rank_count;
+};
+
+/* Reads all of a run. Ranks whose events cannot be placed in time stay empty. */
+int ifp_activity_collect(struct ifp_run *run, struct ifp_activity *out);
+
+void ifp_activity_free(struct ifp_activity *activity);
+
+#define IFP_CLEANUP_ACTIVITY IFP_CLEANUP(ifp_activity_free)
+
+/*
+ * The part of it that needs no run: takes collectives and marks out of one rank's events (by
+ * start) into *rank, whose other members stay. Memory and names are the activity's. -ENOMEM.
+ */
+int ifp_activity_take(struct ifp_activity *activity, const struct ifp_timed_event *events,
+	uint64_t count, struct ifp_rank_activity *rank);
+
+/* Step times from the marks over the whole run; 0 where there are fewer than two. */
+struct ifp_step_times {
+	uint64_t steps; /* marked */
+	int64_t mean_ns;
+	int64_t max_ns;
+};
+
+struct ifp_step_times ifp_activity_step_times(const struct ifp_rank_activity *rank);

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/analyse/lateness.h"
+
+#include "core/cleanup.h"
+#include "core/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEVEL 0.01
+#define DRAWS 19999u
+/* Monte Carlo cannot be told a p just below the level: this much below it is enough. */
+#define REACHABLE 0.009
+#define MIN_LAST_PERCENT 80u
+#define MAX_HICKUP 2 /* one step's weight, in median latenesses of the last rank */
+#define MIN_GAP_TO_DEVIATION 2
+
+/* Working memory: rows of rank_count values, one per step. */
+struct work {
+	const struct ifp_arrivals *arrivals;
+	uint32_t ranks, steps;
+	int64_t *late_ns; /* [step][rank] */
+	int64_t *sums_ns; /* [rank] */
+	int64_t *values;  /* max(ranks, steps) of them: scratch */
+	uint32_t *last;	  /* [step]: rank that came last */
+	uint64_t random;  /* state */
+};
+
+static int64_t *row(const struct work *w, uint32_t step)
+{
+	return w->late_ns + (size_t)step * w->ranks;
+}
+
+static uint32_t index_of_largest(const int64_t *values, uint32_t count)
+{
+	uint32_t largest = 0;
+
+	for (uint32_t i = 1; i < count; i++) {
+		if (values[i] > values[largest])
+			largest = i;
+	}
+	return largest;
+}
+
+uint32_t ifp_lateness_steps_needed(uint32_t rank_count)
+{
+	uint32_t steps = 1;
+
+	for (double p = 1; p > REACHABLE; p /= rank_count)
+		steps++;
+	return steps;
+}
+
+static void fill_lateness(struct work *w)
+{
+	for (uint32_t s = 0; s < w->steps; s++) {
+		const int64_t *arrival_ns = w->arrivals->steps[s].arrival_ns;
+
+		for (uint32_t r = 0; r < w->ranks; r++)
+			row(w, s)[r] = ifp_arrival_lateness(arrival_ns, w->ranks, r, w->values);
+		w->last[s] = index_of_largest(arrival_ns, w->ranks);
+	}
+}
+
+static int64_t clamp(int64_t value, int64_t limit)
+{
+	if (value > limit)
+		return limit;
+	return value < -limit ? -limit : value;
+}
+
+/* Limits every lateness, so that a single step cannot outweigh the others. */
+static void limit_hiccups(struct work *w)
+{
+	int64_t limit_ns;
+
+	for (uint32_t s = 0; s < w->steps; s++)
+		w->values[s] = row(w, s)[w->last[s]];
+	limit_ns = MAX_HICKUP * ifp_median(w->values, w->steps);
+	for (size_t i = 0; i < (size_t)w->steps * w->ranks; i++)
+		w->late_ns[i] = clamp(w->late_ns[i], limit_ns);
+}
+
+/* xorshift64* (S. Vigna, ACM TOMS 42(4), 2016): good enough here, and the same everywhere. */
+static uint32_t random_below(struct work *w, uint32_t limit)
+{
+	w->random ^= w->random >> 12;
+	w->random ^= w->random << 25;
+	w->random ^= w->random >> 27;
+	return (uint32_t)(((w->random * UINT64_C(2685821657736338717)) >> 32) * limit >> 32);
+}
+
+static void shuffle(struct work *w, int64_t *values)
+{
+	for (uint32_t i = w->ranks - 1; i > 0; i--) {
+		uint32_t j = random_below(w, i + 1);
+		int64_t kept = values[i];
+
+		values[i] = values[j];
+		values[j] = kept;
+	}
+}
+
+/* Sums the rows by rank; gives the largest sum. */
+static int64_t largest_sum(struct work *w)
+{
+	memset(w->sums_ns, 0, w->ranks * sizeof(*w->sums_ns));
+	for (uint32_t s = 0; s < w->steps; s++) {
+		for (uint32_t r = 0; r < w->ranks; r++)
+			w->sums_ns[r] += row(w, s)[r];
+	}
+	return w->sums_ns[index_of_largest(w->sums_ns, w->ranks)];
+}
+
+/*
+ * Monte Carlo over the permutations. The observed order is one of them, so p is never 0. Stops as
+ * soon as p is certainly above the level: its exact value does not matter then.
+ */
+static double permutation_p(struct work *w, int64_t observed_ns)
+{
+	uint32_t reached = 0, draws = 0;
+
+	while (draws < DRAWS && reached + 1 <= LEVEL * (DRAWS + 1)) {
+		for (uint32_t s = 0; s < w->steps; s++)
+			shuffle(w, row(w, s));
+		reached += largest_sum(w) >= observed_ns;
+		draws++;
+	}
+	return (double)(reached + 1) / (draws + 1);
+}
+
+/* The arrivals of a step without the candidate: first and last of them. */
+static void others(const struct work *w, uint32_t step, uint32_t candidate, int64_t *first_ns,
+	int64_t *last_ns)
+{
+	const int64_t *arrival_ns = w->arrivals->steps[step].arrival_ns;
+
+	*first_ns = INT64_MAX;
+	*last_ns = INT64_MIN;
+	for (uint32_t r = 0; r < w->ranks; r++) {
+		if (r == candidate)
+			continue;
+		if (arrival_ns[r] < *first_ns)
+			*first_ns = arrival_ns[r];
+		if (arrival_ns[r] > *last_ns)
+			*last_ns = arrival_ns[r];
+	}
+}
+
+static bool stands_out(struct work *w, uint32_t candidate)
+{
+	int64_t first_ns, last_ns, gap_ns, spread_ns, deviation_ns;
+
+	for (uint32_t s = 0; s < w->steps; s++) {
+		others(w, s, candidate, &first_ns, &last_ns);
+		w->values[s] = last_ns - first_ns;
+	}
+	spread_ns = ifp_median(w->values, w->steps);
+	for (uint32_t s = 0; s < w->steps; s++) {
+		others(w, s, candidate, &first_ns, &last_ns);
+		w->values[s] = w->arrivals->steps[s].arrival_ns[candidate] - last_ns;
+	}
+	gap_ns = ifp_median(w->values, w->steps);
+	for (uint32_t s = 0; s < w->steps; s++)
+		w->values[s] = llabs(w->values[s] - gap_ns);
+	deviation_ns = ifp_median(w->values, w->steps);
+	return gap_ns > spread_ns && gap_ns > MIN_GAP_TO_DEVIATION * deviation_ns;
+}
+
+static void describe_spread(const struct work *w, struct ifp_lateness *out)
+{
+	out->spread_min_ns = INT64_MAX;
+	out->another_each_time = true;
+	for (uint32_t s = 0; s < w->steps; s++) {
+		int64_t first_ns, last_ns;
+
+		others(w, s, UINT32_MAX, &first_ns, &last_ns);
+		if (last_ns - first_ns < out->spread_min_ns)
+			out->spread_min_ns = last_ns - first_ns;
+		if (last_ns - first_ns > out->spread_max_ns)
+			out->spread_max_ns = last_ns - first_ns;
+		if (s && w->last[s] == w->last[s - 1])
+			out->another_each_time = false;
+	}
+}
+
+static void describe_candidate(struct work *w, struct ifp_lateness *out)
+{
+	for (uint32_t s = 0; s < w->steps; s++) {
+		w->values[s] = row(w, s)[out->candidate];
+		out->steps_late += w->last[s] == out->candidate;
+	}
+	out->late_ns = ifp_median(w->values, w->steps);
+}
+
+static void test(struct work *w, struct ifp_lateness *out)
+{
+	bool regular;
+	int64_t observed_ns;
+
+	limit_hiccups(w);
+	observed_ns = largest_sum(w);
+	out->candidate = index_of_largest(w->sums_ns, w->ranks);
+	fill_lateness(w); /* without the limits */
+	describe_candidate(w, out);
+	regular = (uint64_t)out->steps_late * 100 >= (uint64_t)w->steps * MIN_LAST_PERCENT;
+	out->enough_steps = w->steps >= ifp_lateness_steps_needed(w->ranks);
+	if (!out->enough_steps || !regular || !stands_out(w, out->candidate))
+		return;
+	limit_hiccups(w);
+	out->p = permutation_p(w, observed_ns);
+	out->late = out->p <= LEVEL;
+}
+
+int ifp_lateness_test(const struct ifp_arrivals *arrivals, struct ifp_lateness *out)
+{
+	struct work w = {.arrivals = arrivals,
+		.ranks = arrivals->rank_count,
+		.steps = arrivals->step_count,
+		.random = UINT64_C(0x9e3779b97f4a7c15)};
+	size_t longest = w.ranks > w.steps ? w.ranks : w.steps;
+	IFP_CLEANUP_FREE int64_t *late_ns = calloc((size_t)w.steps * w.ranks, sizeof(*late_ns));
+	IFP_CLEANUP_FREE int64_t *sums_ns = calloc(w.ranks, sizeof(*sums_ns));
+	IFP_CLEANUP_FREE int64_t *values = calloc(longest, sizeof(*values));
+	IFP_CLEANUP_FREE uint32_t *last = calloc(w.steps, sizeof(*last));
+	struct ifp_lateness lateness = {.p = 1};
+
+	if (!late_ns || !sums_ns || !values || !last)
+		return ifp_fail(-ENOMEM, "compare the arrivals of %u ranks", w.ranks);
+	w.late_ns = late_ns;
+	w.sums_ns = sums_ns;
+	w.values = values;
+	w.last = last;
+	fill_lateness(&w);
+	describe_spread(&w, &lateness);
+	test(&w, &lateness);
+	*out = lateness;
+	return 0;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/report/headline.h"
+
+#include "collector/report/words.h"
+
+static void append_job(
+	struct ifp_buf *out, const struct ifp_job *job, const struct ifp_verdict *verdict)
+{
+	ifp_buf_printf(
+		out, "%u of %u ranks, ", verdict->ranks ? verdict->ranks : job->ranks, job->world);
+	ifp_words_count(out, verdict->steps, "step");
+	if (job->hosts == 1)
+		ifp_buf_append_text(out, ", one host");
+	else
+		ifp_buf_printf(out, ", %u hosts", job->hosts);
+	if (job->one_clock) {
+		ifp_buf_append_text(out, ", one clock");
+	} else if (job->bound_ns == INT64_MAX) {
+		ifp_buf_append_text(out, ", clocks not aligned");
+	} else {
+		ifp_buf_append_text(out, ", clocks aligned to ");
+		ifp_words_duration(out, job->bound_ns);
+	}
+}
+
+static void append_late(struct ifp_buf *out, const struct ifp_verdict *verdict)
+{
+	ifp_buf_printf(out, "rank %u is late: ", verdict->rank);
+	ifp_words_duration(out, verdict->late_ns);
+	if (verdict->from_marks)
+		ifp_buf_printf(out, " at the end of %u of ", verdict->steps_late);
+	else
+		ifp_buf_printf(out, " at %s in %u of ", verdict->at, verdict->steps_late);
+	ifp_words_count(out, verdict->steps, "step");
+}
+
+static void append_candidate(struct ifp_buf *out, const struct ifp_verdict *verdict)
+{
+	ifp_buf_printf(out, "rank %u is last in %u of ", verdict->rank, verdict->steps_late);
+	ifp_words_count(out, verdict->steps, "step");
+}
+
+static void append_nobody(struct ifp_buf *out, const struct ifp_verdict *verdict)
+{
+	ifp_buf_append_text(out, "no rank is late: ");
+	if (verdict->reason == IFP_REASON_SMALL) {
+		append_candidate(out, verdict);
+		ifp_buf_append_text(out, ", by ");
+		ifp_words_duration(out, verdict->late_ns);
+		ifp_buf_append_text(out, " only");
+		return;
+	}
+	ifp_buf_append_text(out, "spread ");
+	ifp_words_range(out, verdict->spread_min_ns, verdict->spread_max_ns);
+	ifp_buf_append_text(out, ", ");
+	if (verdict->another_each_time)
+		ifp_buf_append_text(out, "another rank last each time");
+	else
+		append_candidate(out, verdict);
+}
+
+static void append_few_steps(struct ifp_buf *out, const struct ifp_verdict *verdict)
+{
+	ifp_buf_printf(
+		out, "%u ranks need %u steps for that, ", verdict->ranks, verdict->steps_needed);
+	ifp_buf_printf(out, "%u %s compared", verdict->steps, verdict->steps == 1 ? "was" : "were");
+	if (verdict->steps_skipped)
+		ifp_buf_printf(out, ", %u left out", verdict->steps_skipped);
+}
+
+static void append_unknown(struct ifp_buf *out, const struct ifp_verdict *verdict)
+{
+	ifp_buf_append_text(out, "cannot tell whether a rank is late: ");
+	switch (verdict->reason) {
+	case IFP_REASON_ONE_RANK:
+		ifp_buf_append_text(out, "there is only one");
+		break;
+	case IFP_REASON_NO_STEPS:
+		ifp_buf_append_text(out, "collectives were recorded, but no step was marked");
+		break;
+	case IFP_REASON_OTHER_COLLECTIVES:
+		ifp_buf_append_text(out, "the ranks did other collectives in each step");
+		break;
+	case IFP_REASON_CLOCKS:
+		ifp_buf_append_text(out, "their clocks are not aligned");
+		break;
+	case IFP_REASON_FEW_STEPS:
+		append_few_steps(out, verdict);
+		break;
+	case IFP_REASON_BOUND:
+		append_candidate(out, verdict);
+		ifp_buf_append_text(out, " by ");
+		ifp_words_duration(out, verdict->late_ns);
+		ifp_buf_append_text(out, ", which the clocks cannot tell from 0 (bound ");
+		ifp_words_duration(out, verdict->bound_ns);
+		ifp_buf_append_text(out, ")");
+		break;
+	default:
+		ifp_buf_append_text(out, "no collectives of two ranks were recorded");
+	}
+}
+
+void ifp_headline(const struct ifp_job *job, const struct ifp_verdict *verdict, struct ifp_buf *out)
+{
+	append_job(out, job, verdict);
+	ifp_buf_append_text(out, "; ");
+	switch (verdict->kind) {
+	case IFP_VERDICT_LATE:
+		append_late(out, verdict);
+		break;
+	case IFP_VERDICT_NOBODY:
+		append_nobody(out, verdict);
+		break;
+	default:
+		append_unknown(out, verdict);
+	}
+}
+
+void ifp_headline_where(const struct ifp_verdict *verdict, struct ifp_buf *out)
+{
+	if (verdict->kind != IFP_VERDICT_LATE)
+		return;
+	ifp_buf_printf(out, "Rank %u loses the time ", verdict->rank);
+	if (verdict->from_marks || verdict->late_before_step)
+		ifp_buf_append_text(
+			out, "between the last collective of a step and the step's end.");
+	else
+		ifp_buf_printf(out, "between the start of a step and its %s.", verdict->at);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/analyse/activity.h"
+
+#include "core/cleanup.h"
+
+#include "test.h"
+
+static struct ifp_timed_event slice(
+	const char *category, const char *name, int64_t start_ns, uint64_t correlation)
+{
+	return (struct ifp_timed_event){.event = {.kind = IFP_EVENT_SLICE,
+						.source = IFP_SOURCE_KINETO,
+						.correlation = correlation,
+						.name = ifp_str(name),
+						.category = ifp_str(category)},
+		.start_ns = start_ns,
+		.dur_ns = 10};
+}
+
+static struct ifp_timed_event mark(uint64_t step, int64_t end_ns)
+{
+	return (struct ifp_timed_event){.event = {.kind = IFP_EVENT_INSTANT,
+						.source = IFP_SOURCE_STEP,
+						.correlation = step,
+						.name = ifp_str("step"),
+						.category = ifp_str("step")},
+		.start_ns = end_ns};
+}
+
+static struct ifp_str name_of(const struct ifp_activity *activity, struct ifp_collective c)
+{
+	return ifp_intern_text(&activity->names, c.name);
+}
+
+/* A mark ends its step: what starts until then belongs to it; behind the last there is no step. */
+static void a_collective_belongs_to_the_step_whose_end_comes_next(void **state)
+{
+	const struct ifp_timed_event events[] = {
+		slice("user_annotation", "gloo:all_reduce", 50, 0),
+		mark(4, 100),
+		slice("user_annotation", "gloo:broadcast", 101, 0),
+		slice("user_annotation", "gloo:all_reduce", 150, 0),
+		mark(5, 200),
+		slice("user_annotation", "gloo:all_reduce", 250, 0),
+	};
+	IFP_CLEANUP_ACTIVITY struct ifp_activity activity = {0};
+	struct ifp_rank_activity rank = {0};
+
+	(void)state;
+	assert_ok(ifp_activity_take(&activity, events, IFP_ARRAY_SIZE(events), &rank));
+	assert_int_equal(rank.mark_count, 2);
+	assert_int_equal(rank.host_count, 3);
+	assert_int_equal(rank.without_step, 1);
+	assert_int_equal(rank.host[0].step, 4);
+	assert_int_equal(rank.host[0].start_ns, 50);
+	assert_int_equal(rank.host[1].step, 5);
+	assert_str(name_of(&activity, rank.host[1]), "broadcast");
+	assert_int_equal(rank.host[2].step, 5);
+	assert_int_equal(rank.host[2].name, rank.host[0].name);
+}
+
+static void only_collectives_of_the_host_are_taken_as_such(void **state)
+{
+	const struct ifp_timed_event events[] = {
+		slice("cpu_op", "nccl:all_gather", 1, 0),
+		slice("gpu_user_annotation", "nccl:all_gather", 2, 0),
+		slice("cpu_op", "c10d::allreduce_", 3, 0),
+		slice("user_annotation", "nccl:send 0->1", 4, 0),
+		slice("user_annotation", "gloo:recv", 5, 0),
+		slice("cpu_op", "aten::add", 6, 0),
+		mark(1, 100),
+	};
+	IFP_CLEANUP_ACTIVITY struct ifp_activity activity = {0};
+	struct ifp_rank_activity rank = {0};
+
+	(void)state;
+	assert_ok(ifp_activity_take(&activity, events, IFP_ARRAY_SIZE(events), &rank));
+	assert_int_equal(rank.host_count, 1);
+	assert_str(name_of(&activity, rank.host[0]), "all_gather");
+}
+
+/* The GPU runs behind: the kernel starts in step 2 but was launched in step 1, so it is of 1. */
+static void a_kernel_belongs_to_the_step_of_its_launch(void **state)
+{
+	const char *kernel = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage)";
+	const struct ifp_timed_event events[] = {
+		slice("cuda_runtime", "cudaLaunchKernelExC", 10, 77),
+		slice("cuda_runtime", "cudaLaunchKernelExC", 20, 78),
+		mark(1, 100),
+		slice("kernel", kernel, 130, 77),
+		slice("kernel", "ampere_sgemm", 150, 78),
+		slice("kernel", kernel, 160, 99), /* its launch was not recorded */
+		slice("kernel", "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage)", 170, 78),
+		mark(2, 200),
+	};
+	IFP_CLEANUP_ACTIVITY struct ifp_activity activity = {0};
+	struct ifp_rank_activity rank = {0};
+
+	(void)state;
+	assert_ok(ifp_activity_take(&activity, events, IFP_ARRAY_SIZE(events), &rank));
+	assert_int_equal(rank.device_count, 1);
+	assert_int_equal(rank.device[0].step, 1);
+	assert_int_equal(rank.device[0].start_ns, 130);
+	assert_str(name_of(&activity, rank.device[0]), "AllReduce");
+}
+
+static void step_times_come_from_marks_that_follow_each_other(void **state)
+{
+	/* 3 is missing: 2 to 4 took 500 for two steps */
+	const struct ifp_timed_event events[] = {mark(1, 100), mark(2, 300), mark(4, 800),
+		mark(5, 900), mark(5, 950) /* counts no further: left out */};
+	IFP_CLEANUP_ACTIVITY struct ifp_activity activity = {0};
+	struct ifp_rank_activity rank = {0}, none = {0};
+	struct ifp_step_times times;
+
+	(void)state;
+	assert_ok(ifp_activity_take(&activity, events, IFP_ARRAY_SIZE(events), &rank));
+	times = ifp_activity_step_times(&rank);
+	assert_int_equal(times.steps, 4);
+	assert_int_equal(times.mean_ns, 200);
+	assert_int_equal(times.max_ns, 200);
+	assert_int_equal(ifp_activity_step_times(&none).mean_ns, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_collective_belongs_to_the_step_whose_end_comes_next),
+		cmocka_unit_test(only_collectives_of_the_host_are_taken_as_such),
+		cmocka_unit_test(a_kernel_belongs_to_the_step_of_its_launch),
+		cmocka_unit_test(step_times_come_from_marks_that_follow_each_other),
+	};
+
+	return RUN_TESTS(tests);
+}
