@@ -43,7 +43,7 @@ int ifp_window_offer(struct ifp_window_track *track, const struct ifp_window *wi
 static bool is_late(const struct ifp_window *window, struct ifp_window_moment now)
 {
 	if (window->kind == IFP_WINDOW_TIME)
-		return now.realtime_ms + IFP_KINETO_WARMUP_MS > window->start_realtime_ms;
+		return now.realtime_ms + IFP_KINETO_LEAD_MS > window->start_realtime_ms;
 	return now.steps + IFP_KINETO_LEAD_STEPS + IFP_KINETO_FIRST_STEP_OFFSET >
 	       window->first_step;
 }

@@ -21,8 +21,12 @@
 #define IFP_KINETO_FIRST_STEP_OFFSET 2
 /* How many steps N must lie ahead when Kineto is told; it applies a window between two steps. */
 #define IFP_KINETO_LEAD_STEPS 2
-/* A time window's warm-up lies before its start. */
+/*
+ * A time window's warm-up lies before its start, and Kineto looks only once a second whether to
+ * begin it: a window that it gets later than this before the start is not recorded.
+ */
 #define IFP_KINETO_WARMUP_MS 1000
+#define IFP_KINETO_LEAD_MS (IFP_KINETO_WARMUP_MS + 1250)
 
 enum ifp_window_state {
 	IFP_WINDOW_NONE = 0,

@@ -8,7 +8,7 @@
  *		-- PROGRAM ARGS...
  *
  * --steps: windows of COUNT steps that begin N (default 40) steps after the counter, once 3 steps
- * have been counted. --time: windows of MS milliseconds, 3 s ahead, once Kineto asks.
+ * have been counted. --time: windows of MS milliseconds, 4 s ahead, once Kineto asks.
  */
 #include "agent/capture/kineto.h"
 #include "agent/capture/marks.h"
@@ -90,7 +90,7 @@ static void ask_for_window(struct driver *driver)
 		return;
 	window.number = driver->windows_asked;
 	window.first_step = steps + driver->options.ahead;
-	window.start_realtime_ms = ifp_clock_realtime_ns() / IFP_NS_PER_MS + 3000;
+	window.start_realtime_ms = ifp_clock_realtime_ns() / IFP_NS_PER_MS + 4000;
 	if (ifp_kineto_start(driver->kineto, &window) < 0) {
 		char text[512];
 
@@ -191,18 +191,27 @@ static void print_window(const struct driver *driver, size_t i, const struct ifp
 	printf("]}");
 }
 
+/* Whether the step marks are 1, 2, 3, ... */
+static bool marks_in_order(const struct driver *driver)
+{
+	for (size_t i = 0; i < driver->mark_count; i++) {
+		if (driver->mark[i].number != i + 1)
+			return false;
+	}
+	return true;
+}
+
 static void print_all(const struct driver *driver)
 {
 	struct ifp_clock_tuple end = ifp_clock_tuple_read();
 	struct ifp_segment_header *segment = ifp_marks_segment(driver->marks);
 
 	printf("{\"wait_status\": %d, \"hook_bits\": %" PRIu32 ", \"step_count\": %" PRIu64
-	       ", \"claim_pid\": %" PRIu32 ", \"program_pid\": %d,\n \"marks\": [",
+	       ", \"claim_pid\": %" PRIu32 ", \"program_pid\": %d"
+	       ",\n \"marks\": %zu, \"marks_in_order\": %s,\n \"windows\": [",
 		driver->child.wait_status, atomic_load(&segment->hook_bits), steps_now(driver),
-		atomic_load(&segment->step_claim_pid), (int)driver->child.pid);
-	for (size_t i = 0; i < driver->mark_count; i++)
-		printf("%s%" PRIu64, i ? ", " : "", driver->mark[i].number);
-	printf("],\n \"windows\": [");
+		atomic_load(&segment->step_claim_pid), (int)driver->child.pid, driver->mark_count,
+		marks_in_order(driver) ? "true" : "false");
 	for (size_t i = 0; i < driver->result_count; i++)
 		print_window(driver, i, &end);
 	printf("]}\n");

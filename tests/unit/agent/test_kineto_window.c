@@ -133,11 +133,11 @@ static void a_time_without_room_for_the_warm_up_is_late(void **state)
 
 	(void)state;
 	assert_ok(ifp_window_offer(&track, &time_at_1000_s, at_ms(997000)));
-	assert_true(ifp_window_ask(&track, true, at_ms(999000)));
+	assert_true(ifp_window_ask(&track, true, at_ms(997750)));
 	track = (struct ifp_window_track){0};
 	assert_ok(ifp_window_offer(&track, &time_at_1000_s, at_ms(997000)));
-	assert_false(ifp_window_ask(&track, true, at_ms(999001)));
-	assert_closed(&track, IFP_WINDOW_LATE, "asked 999 ms before the start");
+	assert_false(ifp_window_ask(&track, true, at_ms(997751)));
+	assert_closed(&track, IFP_WINDOW_LATE, "asked 2249 ms before the start");
 }
 
 static void a_busy_profiler_is_asked_again_until_it_is_late(void **state)
