@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which clocks a job has, and who measures whom, when. Ranks with one clock identity are one node;
+ * the first of them that can answer pings stands for it. Epoch 0 is made after the roll call,
+ * epoch 1 when the programs have ended and the agents are still there (docs/protocol.md, 4).
+ * One exchange at a time: two at once on one machine disturb each other.
+ *
+ * Pure: driven by messages and the time.
+ */
+#pragma once
+
+#include "collector/receive/outlet.h"
+#include "collector/receive/roster.h"
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define IFP_CLOCKS_ROUND_TRIPS 32u
+#define IFP_CLOCKS_EDGE_NS (5 * IFP_NS_PER_S)	    /* one exchange over ZeroMQ */
+#define IFP_CLOCKS_MPI_NS (40 * IFP_NS_PER_S)	    /* one life of the MPI helper on all ranks */
+#define IFP_CLOCKS_STRAGGLER_NS (10 * IFP_NS_PER_S) /* epoch 1 after the first program's end */
+
+enum ifp_clocks_plan {
+	IFP_CLOCKS_NONE, /* one clock, nothing to measure */
+	IFP_CLOCKS_MPI,
+	IFP_CLOCKS_ZMQ,
+};
+
+struct ifp_clocks;
+
+/* outlet and server_key (NULL = no encryption) are borrowed. */
+int ifp_clocks_new(const struct ifp_outlet *outlet, const char *server_key, uint32_t world,
+	struct ifp_clocks **out);
+void ifp_clocks_free(struct ifp_clocks **clocks);
+
+/* A member of the roster is there: gives it the number of its clock. May be repeated. */
+void ifp_clocks_join(struct ifp_clocks *clocks, uint32_t rank, const struct ifp_member *member);
+
+/* The roll has been called: chooses the plan from those who have joined, and begins epoch 0. */
+enum ifp_clocks_plan ifp_clocks_roll(
+	struct ifp_clocks *clocks, const struct ifp_roster *roster, int64_t now_ns);
+const char *ifp_clocks_plan_name(enum ifp_clocks_plan plan);
+
+/* Number of clocks, and the number of a rank's clock (UINT32_MAX = has not joined). */
+uint32_t ifp_clocks_count(const struct ifp_clocks *clocks);
+uint32_t ifp_clocks_of(const struct ifp_clocks *clocks, uint32_t rank);
+
+/* CLOCK_DONE of a rank below world: stores its edges. */
+void ifp_clocks_done(struct ifp_clocks *clocks, uint32_t rank, const cJSON *document);
+
+/* The rank's program has ended; well: with status 0. The agent is still there. */
+void ifp_clocks_program_ended(struct ifp_clocks *clocks, uint32_t rank, int64_t now_ns);
+/* The agent is not there any more. */
+void ifp_clocks_gone(struct ifp_clocks *clocks, uint32_t rank);
+/* A program has failed or a rank is lost: nobody is to be held up. */
+void ifp_clocks_give_up(struct ifp_clocks *clocks);
+
+void ifp_clocks_tick(struct ifp_clocks *clocks, int64_t now_ns);
+
+/* Whether CLOSED is to be held back. */
+bool ifp_clocks_hold(const struct ifp_clocks *clocks);
