@@ -136,6 +136,36 @@ class Nvtx(unittest.TestCase):
         self.assertEqual(result.returncode, 10, result)  # its first range got no id
 
 
+@unittest.skipUnless((harness.BUILD / "examples" / "stencil").exists(), "built without MPI")
+class Stencil(unittest.TestCase):
+    """The example in C and MPI, each rank under an agent of its own."""
+
+    program = harness.BUILD / "examples" / "stencil"
+
+    def test_each_rank_marks_its_steps_and_phases(self):
+        steps = 20
+        with tempfile.TemporaryDirectory() as directory:
+            marked = f'exec "{TESTS}/run_marked" "{directory}/$OMPI_COMM_WORLD_RANK" "$@"'
+            result = harness.mpirun(
+                2, ["sh", "-c", marked, "sh", LIBRARY, self.program, "64", str(steps)]
+            )
+            self.assertEqual(result.returncode, 0, result)
+            self.assertIn("2 ranks", result.stdout)
+            self.assertIn("right", result.stdout)
+            for rank in ("0", "1"):
+                marks = Marks((pathlib.Path(directory) / rank).read_text().splitlines())
+                numbers = [e["correlation"] for e in marks.events if e["category"] == "step"]
+                self.assertEqual(numbers, list(range(1, steps + 1)))
+                self.assertEqual(marks.names().count("exchange halo"), steps)
+                self.assertEqual(marks.names().count("total heat"), steps // 10)
+                self.assertEqual(marks.counters["ranges_open"], 0)
+
+    def test_it_computes_the_same_without_an_agent(self):
+        result = harness.mpirun(3, [self.program, "64", "20"])
+        self.assertEqual(result.returncode, 0, result)
+        self.assertRegex(result.stdout, r"^64 x 64 points, 20 steps, 3 ranks: .* right$")
+
+
 PROGRAM = r"""
 import asyncio, os, sys, threading
 import infprof
