@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/archive/pack.h"
+
+#define SMALL_VALUES 8u /* tokens below are the values themselves */
+#define LEAST_LENGTH 4u /* bits of the smallest value above */
+#define LAST_TOKEN (SMALL_VALUES + 4u * (64u - LEAST_LENGTH) + 3u)
+
+/* At most 24 bits: together with what is pending they fit 32. */
+static void put_bits(struct ifp_pack *pack, uint32_t value, unsigned int count)
+{
+	pack->pending |= value << pack->pending_bits;
+	pack->pending_bits += count;
+	while (pack->pending_bits >= 8) {
+		ifp_buf_append_u8(&pack->bits, (uint8_t)pack->pending);
+		pack->pending >>= 8;
+		pack->pending_bits -= 8;
+	}
+}
+
+void ifp_pack_put(struct ifp_pack *pack, uint64_t value)
+{
+	unsigned int length = ifp_bit_length(value), left;
+
+	if (value < SMALL_VALUES) {
+		ifp_buf_append_u8(&pack->tokens, (uint8_t)value);
+		return;
+	}
+	left = length - 3;
+	ifp_buf_append_u8(&pack->tokens,
+		(uint8_t)(SMALL_VALUES + 4 * (length - LEAST_LENGTH) + (value >> left & 3)));
+	while (left) {
+		unsigned int part = left < 24 ? left : 24;
+
+		put_bits(pack, (uint32_t)(value & ((UINT32_C(1) << part) - 1)), part);
+		value >>= part;
+		left -= part;
+	}
+}
+
+void ifp_pack_end(struct ifp_pack *pack)
+{
+	if (pack->pending_bits)
+		ifp_buf_append_u8(&pack->bits, (uint8_t)pack->pending);
+	pack->pending = 0;
+	pack->pending_bits = 0;
+}
+
+void ifp_pack_free(struct ifp_pack *pack)
+{
+	ifp_buf_free(&pack->tokens);
+	ifp_buf_free(&pack->bits);
+}
+
+static uint64_t get_bits(struct ifp_unpack *unpack, unsigned int count)
+{
+	uint64_t value = 0;
+	unsigned int have = 0;
+
+	if (unpack->bits_len - unpack->bits_at < count) {
+		unpack->tokens.failed = true;
+		return 0;
+	}
+	while (have < count) {
+		unsigned int skip = (unsigned int)(unpack->bits_at % 8);
+		unsigned int part = 8 - skip < count - have ? 8 - skip : count - have;
+		uint64_t byte = unpack->bits[unpack->bits_at / 8] >> skip;
+
+		value |= (byte & ((1u << part) - 1)) << have;
+		unpack->bits_at += part;
+		have += part;
+	}
+	return value;
+}
+
+uint64_t ifp_unpack_get(struct ifp_unpack *unpack)
+{
+	unsigned int token = ifp_cursor_u8(&unpack->tokens), left;
+
+	if (token < SMALL_VALUES)
+		return token;
+	if (token > LAST_TOKEN) {
+		unpack->tokens.failed = true;
+		return 0;
+	}
+	token -= SMALL_VALUES;
+	left = token / 4 + LEAST_LENGTH - 3;
+	return (uint64_t)(4 + token % 4) << left | get_bits(unpack, left);
+}
