@@ -42,7 +42,7 @@ int ifp_marks_finish(struct ifp_marks *marks, const struct ifp_sink *sink);
 
 struct ifp_marks_counters {
 	uint64_t events;          /* handed to the sink */
-	uint64_t dropped_full;    /* marks that found their ring full */
+	uint64_t dropped_full;    /* marks that found their ring full, or interrupted another mark */
 	uint64_t dropped_no_ring; /* marks of threads that found no free ring */
 	uint64_t names_cut;
 	uint64_t ranges_open;     /* closed without an end of their own: args say "unfinished" */

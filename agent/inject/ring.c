@@ -262,13 +262,14 @@ bool ifp_ring_put(const struct ifp_mark *mark)
 
 int ifp_ring_push(struct ifp_mark *mark)
 {
-	uint16_t *depth = &writer.depth[mark->stack];
+	uint16_t *depth;
 
 	if (mark->stack >= IFP_STACKS_TRACKED) {
 		mark->value = IFP_MARK_DEPTH_UNKNOWN;
 		ifp_ring_put(mark);
 		return -1;
 	}
+	depth = &writer.depth[mark->stack];
 	mark->value = *depth;
 	if (*depth < UINT16_MAX)
 		++*depth;
@@ -278,11 +279,16 @@ int ifp_ring_push(struct ifp_mark *mark)
 
 int ifp_ring_pop(struct ifp_mark *mark)
 {
-	uint16_t *depth = &writer.depth[mark->stack];
+	uint16_t *depth;
 
-	if (mark->stack >= IFP_STACKS_TRACKED || !*depth) {
-		mark->value = mark->stack >= IFP_STACKS_TRACKED ? IFP_MARK_DEPTH_UNKNOWN
-								: IFP_MARK_DEPTH_NONE;
+	if (mark->stack >= IFP_STACKS_TRACKED) {
+		mark->value = IFP_MARK_DEPTH_UNKNOWN;
+		ifp_ring_put(mark);
+		return -1;
+	}
+	depth = &writer.depth[mark->stack];
+	if (!*depth) {
+		mark->value = IFP_MARK_DEPTH_NONE;
 		ifp_ring_put(mark);
 		return -1;
 	}

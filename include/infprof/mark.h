@@ -20,9 +20,10 @@
  * library by the path in the environment variable INFPROF_LIBRARY, at the first mark. Programs that
  * run with raised privileges (setuid) never look.
  *
- * C11 and C++11, gcc and clang. All functions may be called from any thread. In a signal handler, a
- * mark that interrupts another mark of its thread is dropped and counted. A child made by fork()
- * goes on marking, as a process of its own; a vfork() child must not mark.
+ * C11 and C++11, gcc and clang. All functions may be called from any thread. A signal handler may
+ * mark, but not be the first to do so in its thread; one that interrupts a mark of its own thread
+ * has its mark dropped and counted. A child made by fork() goes on marking, as a process of its
+ * own; a vfork() child must not mark.
  *
  * Names are UTF-8, copied during the call, and cut after 480 bytes.
  */

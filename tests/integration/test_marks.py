@@ -126,6 +126,12 @@ class Nvtx(unittest.TestCase):
         )
         self.assertEqual(self.marks.one("first: registered")["kind"], "instant")
 
+    def test_any_number_of_domains(self):
+        for i in range(40):
+            outer, inner = self.marks.one(f"d{i:02}: out"), self.marks.one(f"d{i:02}: in")
+            self.assertLess(outer["start"], inner["start"])
+            self.assertLess(inner["start"] + inner["dur"], outer["start"] + outer["dur"])
+
     def test_one_pop_too_many_is_counted(self):
         self.assertEqual(self.marks.counters["pops_unmatched"], 1)
         self.assertEqual(self.marks.counters["ranges_open"], 0)

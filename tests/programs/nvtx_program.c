@@ -44,10 +44,27 @@ static int use_domains(void)
 	return 0;
 }
 
+/* More domains than the library counts the depths of: they nest all the same. */
+static void use_many_domains(void)
+{
+	for (int i = 0; i < 40; i++) {
+		char name[] = {'d', (char)('0' + i / 10), (char)('0' + i % 10), '\0'};
+		nvtxDomainHandle_t domain = nvtxDomainCreateA(name);
+		nvtxEventAttributes_t event = attributes("out");
+
+		nvtxDomainRangePushEx(domain, &event);
+		event.message.ascii = "in";
+		nvtxDomainRangePushEx(domain, &event);
+		nvtxDomainRangePop(domain);
+		nvtxDomainRangePop(domain);
+	}
+}
+
 int main(void)
 {
 	nvtxEventAttributes_t event = attributes("with attributes");
 	nvtxRangeId_t id = nvtxRangeStartA("started");
+	int status;
 
 	if (id == 0 || nvtxRangePushA("outer") != 0 || nvtxRangePushEx(&event) != 1)
 		return 10;
@@ -59,5 +76,7 @@ int main(void)
 	if (nvtxRangePop() != 1 || nvtxRangePop() != 0 || nvtxRangePop() >= 0)
 		return 12;
 	nvtxRangeEnd(id);
-	return use_domains();
+	status = use_domains();
+	use_many_domains();
+	return status;
 }

@@ -53,9 +53,9 @@ static void write_counters(FILE *out, const struct ifp_marks_counters *counters)
 	fprintf(out,
 		"{\"kind\":\"counters\",\"events\":%" PRIu64 ",\"dropped_full\":%" PRIu64
 		",\"dropped_no_ring\":%" PRIu64 ",\"ranges_open\":%" PRIu64
-		",\"pops_unmatched\":%" PRIu64 "}\n",
+		",\"pops_unmatched\":%" PRIu64 ",\"damaged\":%" PRIu64 "}\n",
 		counters->events, counters->dropped_full, counters->dropped_no_ring,
-		counters->ranges_open, counters->pops_unmatched);
+		counters->ranges_open, counters->pops_unmatched, counters->damaged);
 }
 
 static int start(struct ifp_marks *marks, const char *library, char **argv, pid_t *child)

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static void assert_inside(const struct seen *inner, const struct seen *outer)
@@ -165,6 +167,49 @@ static void started_ranges_may_overlap_and_end_on_another_thread(void **state)
 	mark_test_end(&test);
 }
 
+/* Writes one record into a ring, as a thread of the program would. */
+static void write_record(struct ifp_segment_header *segment, uint32_t index,
+	const struct ifp_mark_record *record, const char *name)
+{
+	struct ifp_ring_header *ring = &segment->ring[index];
+	unsigned char *data = ifp_segment_ring_data(segment, index) + ring->head_bytes;
+
+	ring->pid = (uint32_t)getpid();
+	ring->tid = (uint32_t)gettid();
+	memcpy(data, record, sizeof(*record));
+	memcpy(data + sizeof(*record), name, record->name_bytes);
+	ring->head_bytes += record->size_bytes;
+	ring->state = IFP_RING_LIVE;
+}
+
+/* Rings are read one after the other: both may be written between the reading of one and the next.
+ */
+static void an_end_that_is_read_before_its_start_waits_for_it(void **state)
+{
+	const struct ifp_mark_record start = {
+		.size_bytes = 32, .kind = IFP_MARK_START, .name_bytes = 8, .stamp = 10, .value = 1};
+	const struct ifp_mark_record end = {
+		.size_bytes = 24, .kind = IFP_MARK_END, .stamp = 15, .value = 1};
+	const struct ifp_mark_record orphan = {
+		.size_bytes = 24, .kind = IFP_MARK_END, .stamp = 16, .value = 2};
+	struct mark_test test;
+
+	(void)state;
+	mark_test_begin(&test);
+	write_record(ifp_marks_segment(test.marks), 0, &end, "");
+	write_record(ifp_marks_segment(test.marks), 0, &orphan, "");
+	mark_test_drain(&test);
+	assert_int_equal(test.count, 0);
+	write_record(ifp_marks_segment(test.marks), 1, &start, "transfer");
+	mark_test_drain(&test);
+	assert_int_equal(find_event(&test, "transfer")->start, 10);
+	assert_int_equal(find_event(&test, "transfer")->dur, 5);
+	assert_int_equal(ifp_marks_counters(test.marks).pops_unmatched, 0);
+	mark_test_drain(&test); /* the other end has waited long enough now */
+	assert_int_equal(ifp_marks_counters(test.marks).pops_unmatched, 1);
+	mark_test_end(&test);
+}
+
 static void leave_ranges_open(void)
 {
 	infprof_range_push("left open");
@@ -247,6 +292,43 @@ static void marks_leave_errno_alone(void **state)
 	mark_test_end(&test);
 }
 
+static char *closed_page;
+
+/* Runs in the middle of a mark: while its name is being read. */
+static void mark_and_open_page(int signal)
+{
+	(void)signal;
+	infprof_instant("from the handler");
+	mprotect(closed_page, 4096, PROT_READ | PROT_WRITE);
+	strcpy(closed_page, "interrupted");
+}
+
+static void interrupt_a_mark(void)
+{
+	struct sigaction action = {.sa_handler = mark_and_open_page};
+
+	sigaction(SIGSEGV, &action, NULL);
+	closed_page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	infprof_instant("before");
+	infprof_instant(closed_page);
+	infprof_instant("after");
+}
+
+static void a_mark_that_interrupts_a_mark_of_its_thread_is_dropped_and_counted(void **state)
+{
+	struct mark_test test;
+
+	(void)state;
+	mark_test_begin(&test);
+	assert_int_equal(mark_test_run(&test, interrupt_a_mark), 0);
+	mark_test_drain(&test);
+	assert_int_equal(test.count, 3);
+	assert_string_equal(test.seen[1].name, "interrupted");
+	assert_string_equal(test.seen[2].name, "after");
+	assert_int_equal(ifp_marks_counters(test.marks).dropped_full, 1);
+	mark_test_end(&test);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -255,9 +337,12 @@ int main(void)
 		cmocka_unit_test(names_are_cut_between_characters_and_escaped),
 		cmocka_unit_test(counters_keep_their_value_to_the_last_bit),
 		cmocka_unit_test(started_ranges_may_overlap_and_end_on_another_thread),
+		cmocka_unit_test(an_end_that_is_read_before_its_start_waits_for_it),
 		cmocka_unit_test(ranges_left_open_are_closed_at_the_last_stamp_and_counted),
 		cmocka_unit_test(a_thousand_ranges_nest_and_deeper_ones_are_counted),
 		cmocka_unit_test(marks_leave_errno_alone),
+		cmocka_unit_test(
+			a_mark_that_interrupts_a_mark_of_its_thread_is_dropped_and_counted),
 	};
 
 	return RUN_TESTS(tests);
