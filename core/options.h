@@ -39,12 +39,12 @@ struct ifp_option_list {
 };
 
 struct ifp_option {
-	const char *name;	 /* long name without dashes */
-	char letter;		 /* short name, 0 = none */
-	const char *argument;	 /* name of the argument in help texts, NULL for flags */
+	const char *name;     /* long name without dashes */
+	char letter;	      /* short name, 0 = none */
+	const char *argument; /* name of the argument in help texts, NULL for flags */
 	/* Its variable. NULL = INFPROF_ + upper-case name with '_' for '-', "" = none. */
 	const char *environment;
-	const char *doc;	 /* one or two sentences, without a line break */
+	const char *doc; /* one or two sentences, without a line break */
 	enum ifp_option_type type;
 	size_t offset;		    /* of the value in the command's values struct */
 	const char *const *choices; /* IFP_OPTION_CHOICE: words, NULL-terminated */
@@ -70,6 +70,9 @@ struct ifp_command {
 	size_t option_count;
 	const struct ifp_command_section *sections;
 	size_t section_count;
+	/* Options may also stand behind arguments; argv is put in order then, and nobody can tell
+	 * whether "--" stood there. */
+	bool options_anywhere;
 	/* The commands behind a program with verbs ("infprof report"), NULL-terminated, or NULL. */
 	const struct ifp_command *const *verbs;
 };
@@ -86,9 +89,10 @@ struct ifp_options_memory {
 
 /*
  * Fills values from all sources. Stops at the first argument that is no option (getopt's "+"
- * order) or behind "--"; *first_argument is its index in argv. *saw_separator tells whether "--"
- * stood there. Returns 0 and *outcome, or -EINVAL with one cause that names the option, what is
- * wrong and what to do, or the errno of the config file or of printing to stdout. values are unspecified then.
+ * order, unless options_anywhere) or behind "--"; *first_argument is its index in argv.
+ * *saw_separator tells whether "--" stood there. Returns 0 and *outcome, or -EINVAL with one cause
+ * that names the option, what is wrong and what to do, or the errno of the config file or of
+ * printing to stdout. values are unspecified then.
  */
 int ifp_options_parse(const struct ifp_command *command, void *values, int argc, char **argv,
 	struct ifp_options_memory *memory, enum ifp_options_outcome *outcome, int *first_argument,

@@ -92,8 +92,9 @@ static int parser_init(struct parser *p)
 	if (!p->longs || !p->letters || !p->given || !p->config)
 		return ifp_fail(-ENOMEM, "parse the options");
 	letter = p->letters;
-	*letter++ = '+'; /* stop at the first argument that is no option */
-	*letter++ = ':'; /* tell a missing argument from an unknown option */
+	if (!p->command->options_anywhere)
+		*letter++ = '+'; /* stop at the first argument that is no option */
+	*letter++ = ':';	 /* tell a missing argument from an unknown option */
 	for (size_t i = 0; i < total; i++) {
 		const struct ifp_option *option = ifp_option_at(p->command, i);
 		bool takes_argument = option->type != IFP_OPTION_FLAG;
@@ -167,7 +168,7 @@ static int read_arguments(
 			return err;
 	}
 	/* getopt steps over "--" in the call that ends the options, and over nothing else */
-	*saw_separator = optind > before;
+	*saw_separator = !p->command->options_anywhere && optind > before;
 	*first_argument = optind;
 	return 0;
 }

@@ -163,6 +163,21 @@ static void options_end_at_the_separator_or_the_first_argument(void **state)
 	assert_int_equal(f->first_argument, 2);
 }
 
+static void options_may_stand_behind_arguments_where_the_command_says_so(void **state)
+{
+	struct ifp_command mixed = command;
+	char *argv[] = {(char *)"tool", (char *)"run.ifp", (char *)"-o", (char *)"out", NULL};
+	struct fixture *f = *state;
+
+	mixed.options_anywhere = true;
+	assert_ok(ifp_options_parse(&mixed, &f->values, 4, argv, &f->memory, &f->outcome,
+		&f->first_argument, &f->saw_separator));
+	assert_string_equal(f->values.output, "out");
+	assert_int_equal(f->first_argument, 3);
+	assert_string_equal(argv[3], "run.ifp");
+	assert_false(f->saw_separator);
+}
+
 static void bad_use_gives_one_clear_cause(void **state)
 {
 	struct fixture *f = *state;
@@ -365,6 +380,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(units_scale_exactly, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			options_end_at_the_separator_or_the_first_argument, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			options_may_stand_behind_arguments_where_the_command_says_so, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(bad_use_gives_one_clear_cause, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			command_line_beats_environment_beats_config_beats_default, setup, teardown),

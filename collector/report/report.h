@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The report on a run: a verdict of one line, report.txt for people and report.json for programs
+ * (docs/report.md).
+ */
+#pragma once
+
+#include "collector/analyse/verdict.h"
+#include "collector/report/headline.h"
+#include "collector/store/run.h"
+#include "core/buf.h"
+#include "core/cleanup.h"
+
+/* Everything that is computed for a report. The run is borrowed and must outlive it. */
+struct ifp_report {
+	const struct ifp_run *run;
+	struct ifp_activity activity;
+	struct ifp_verdict verdict;
+	struct ifp_job job;
+	char headline[512]; /* the verdict in one line */
+};
+
+/* Reads all events of the run. */
+int ifp_report_make(struct ifp_run *run, struct ifp_report *out);
+void ifp_report_free(struct ifp_report *report);
+
+#define IFP_CLEANUP_REPORT IFP_CLEANUP(ifp_report_free)
+
+/* Append the whole report; a lack of memory shows in the buffer's status. */
+void ifp_report_text(const struct ifp_report *report, struct ifp_buf *out);
+void ifp_report_json(const struct ifp_report *report, struct ifp_buf *out);
+
+/* Writes report.txt and report.json into a directory that exists, each whole or not at all. */
+int ifp_report_write(const struct ifp_report *report, const char *directory);
