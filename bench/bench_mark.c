@@ -183,7 +183,7 @@ static bool take_turn(const char *library, double best[CASES])
 	if (child < 0 || waitpid(child, &status, 0) != child || status != 0 || !complete)
 		return false;
 	for (size_t i = 0; i < CASES; i++) {
-		if (!best[i] || ns[i] < best[i])
+		if (best[i] <= 0 || ns[i] < best[i])
 			best[i] = ns[i];
 	}
 	return true;

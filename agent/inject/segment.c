@@ -33,6 +33,19 @@ static bool is_our_layout(const struct ifp_segment_header *header)
 	       header->ring_bytes == IFP_RING_BYTES;
 }
 
+/*
+ * The agent asks the kernel whether a ring's thread is still there, by the ids that the thread has
+ * written. In a PID namespace of its own a process knows only ids that mean others to the agent.
+ * /proc is the agent's here, since the path through it is.
+ */
+static bool has_agents_pid_namespace(void)
+{
+	char text[16] = "";
+	ssize_t len_bytes = readlink("/proc/self", text, sizeof(text) - 1);
+
+	return len_bytes > 0 && strtol(text, NULL, 10) == (long)getpid();
+}
+
 static struct ifp_segment_header *map(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -40,7 +53,7 @@ static struct ifp_segment_header *map(const char *path)
 
 	if (fd < 0)
 		return NULL;
-	if (is_segment_file(fd))
+	if (is_segment_file(fd) && has_agents_pid_namespace())
 		memory = mmap(NULL, IFP_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	if (memory == MAP_FAILED)

@@ -71,6 +71,14 @@ class MarkingPrograms(unittest.TestCase):
             self.skipTest("the compiler has no AddressSanitizer")
         self.check_recorded(program)
 
+    def test_in_another_pid_namespace_nothing_is_recorded(self):
+        unshare = ["unshare", "--pid", "--fork"]
+        if harness.run([*unshare, "true"]).returncode != 0:
+            self.skipTest("PID namespaces are not allowed here")
+        result, marks = run_marked([*unshare, TESTS / "marks_program"])
+        self.assertEqual((result.returncode, result.stdout), (0, "not recorded\n"), result)
+        self.assertEqual(marks.events, [])
+
     def test_the_header_is_strict_c_and_c_plus_plus(self):
         source = harness.SOURCE / "tests" / "programs" / "marks_program.c"
         for compiler, language in (("cc", "c"), ("c++", "c++")):
