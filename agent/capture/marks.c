@@ -167,9 +167,18 @@ static void read_ring(struct ifp_marks *marks, uint32_t index)
 }
 
 /* Whether the thread is no more. Zombies still are, until they are reaped. */
-static bool writer_is_gone(uint32_t pid, uint32_t tid)
+static bool writer_is_gone(const struct ifp_ring_header *ring)
 {
-	return pid && syscall(SYS_tgkill, (pid_t)pid, (pid_t)tid, 0) != 0 && errno == ESRCH;
+	return syscall(SYS_tgkill, (pid_t)ring->pid, (pid_t)ring->tid, 0) != 0 && errno == ESRCH;
+}
+
+/*
+ * Whether the process died between claiming the ring and being ready to write. Only its pid can be
+ * relied on, and 0 means that not even that is there yet.
+ */
+static bool claimer_is_gone(const struct ifp_ring_header *ring)
+{
+	return ring->pid && kill((pid_t)ring->pid, 0) != 0 && errno == ESRCH;
 }
 
 static void set_free(struct ifp_marks *marks, uint32_t index)
@@ -187,7 +196,7 @@ static void set_free(struct ifp_marks *marks, uint32_t index)
 /* Looked for before the ring is read: nothing can be written behind what is read then. */
 static bool is_abandoned(const struct ifp_ring_header *ring, uint32_t state, bool check)
 {
-	return state == IFP_RING_CLOSED || (check && writer_is_gone(ring->pid, ring->tid));
+	return state == IFP_RING_CLOSED || (check && writer_is_gone(ring));
 }
 
 static void drain_ring(struct ifp_marks *marks, uint32_t index, bool check)
@@ -197,7 +206,7 @@ static void drain_ring(struct ifp_marks *marks, uint32_t index, bool check)
 	uint32_t state = atomic_load_explicit(&ring->state, memory_order_acquire);
 	bool abandoned;
 
-	if (state == IFP_RING_CLAIMED && check && writer_is_gone(ring->pid, ring->tid))
+	if (state == IFP_RING_CLAIMED && check && claimer_is_gone(ring))
 		set_free(marks, index);
 	if (state != IFP_RING_LIVE && state != IFP_RING_CLOSED)
 		return;

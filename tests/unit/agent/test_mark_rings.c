@@ -285,6 +285,28 @@ static void a_killed_program_loses_nothing_that_it_has_marked(void **state)
 	mark_test_end(&test);
 }
 
+static void exit_at_once(void)
+{
+}
+
+static void a_ring_whose_claimer_died_on_the_way_is_free_again(void **state)
+{
+	struct ifp_segment_header *segment;
+	struct mark_test test;
+
+	(void)state;
+	mark_test_begin(&test);
+	assert_int_equal(mark_test_run(&test, exit_at_once), 0);
+	segment = ifp_marks_segment(test.marks);
+	segment->ring[0].pid = (uint32_t)test.child;
+	segment->ring[1].pid = (uint32_t)getpid();
+	segment->ring[0].state = segment->ring[1].state = IFP_RING_CLAIMED;
+	mark_test_drain(&test);
+	assert_int_equal(segment->ring[0].state, IFP_RING_FREE);
+	assert_int_equal(segment->ring[1].state, IFP_RING_CLAIMED);
+	mark_test_end(&test);
+}
+
 static void what_the_program_scribbles_over_a_ring_is_skipped(void **state)
 {
 	struct ifp_segment_header *segment;
@@ -336,6 +358,7 @@ int main(void)
 		cmocka_unit_test(threads_that_find_no_ring_are_counted),
 		cmocka_unit_test(a_forked_child_starts_from_nothing),
 		cmocka_unit_test(a_killed_program_loses_nothing_that_it_has_marked),
+		cmocka_unit_test(a_ring_whose_claimer_died_on_the_way_is_free_again),
 		cmocka_unit_test(what_the_program_scribbles_over_a_ring_is_skipped),
 	};
 
