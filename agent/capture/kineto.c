@@ -340,10 +340,9 @@ int ifp_kineto_finish(struct ifp_kineto *kineto, const struct ifp_sink *sink, bo
 		look_for_file(kineto, kineto->track.steps_seen);
 		if (kineto->track.state == before)
 			ifp_window_close(&kineto->track, IFP_WINDOW_ENDED,
-				before == IFP_WINDOW_OFFERED
-					? "the program ended before the window"
-					: "the program ended before PyTorch's profiler had "
-					  "written the window");
+				kineto->track.over
+					? "the program ended before the window was written"
+					: "the program ended before the window was over");
 	}
 	return ifp_kineto_work(kineto, sink, kineto->track.steps_seen, done, result);
 }

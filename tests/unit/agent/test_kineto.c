@@ -318,14 +318,15 @@ static void the_end_of_the_program_ends_the_window(void **state)
 	assert_ok(ifp_kineto_start(fixture->kineto, &steps_20_to_21));
 	assert_true(finish(fixture, &result));
 	assert_int_equal(result.outcome, IFP_WINDOW_ENDED);
-	assert_string_equal(result.reason, "the program ended before the window");
+	assert_string_equal(result.reason, "the program ended before the window was over");
 
 	assert_ok(ifp_kineto_start(fixture->kineto, &steps_20_to_21));
 	config = ask(fixture, 7, 3, 6);
 	write_file(config, 7, "{", false);
+	assert_false(work(fixture, 21, &result));
 	assert_true(finish(fixture, &result));
 	assert_int_equal(result.outcome, IFP_WINDOW_ENDED);
-	assert_non_null(strstr(result.reason, "had written the window"));
+	assert_non_null(strstr(result.reason, "the window was written"));
 }
 
 static void a_file_that_is_complete_at_the_end_is_read(void **state)
