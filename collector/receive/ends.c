@@ -32,8 +32,7 @@ static bool ended_well(const cJSON *end)
 
 void ifp_ends_restore(struct ifp_ends *ends, uint32_t rank, const cJSON *end)
 {
-	const char *how = ifp_document_text(end, "how");
-	bool own = how && (strcmp(how, "exited") == 0 || strcmp(how, "signalled") == 0);
+	bool own = cJSON_HasObjectItem(end, "status"); /* the collector knows of none */
 
 	ends->states[rank] = own ? IFP_END_SAID_BYE : IFP_END_LOST;
 	ends->failure |= !ended_well(end);
@@ -54,23 +53,23 @@ static void spread_failure(struct ifp_ends *ends, uint32_t culprit)
 static void write_failure_row(const struct ifp_ends *ends, uint32_t rank, const cJSON *end)
 {
 	const char *how = ifp_document_text(end, "how");
+	const char *text = "the program exited with status";
 	int64_t status = 0;
 
 	ifp_document_int(end, "status", &status);
-	ifp_outlet_ledger(ends->outlet, rank, "rank-failed", 1, "the program %s %" PRId64,
-		how && strcmp(how, "signalled") == 0 ? "was ended by signal" : "exited with status",
-		status);
+	if (how && strcmp(how, "signalled") == 0)
+		text = "the program was ended by signal";
+	else if (how && strcmp(how, "not-started") == 0)
+		text = "the program could not be started; the agent exits with status";
+	ifp_outlet_ledger(ends->outlet, rank, "rank-failed", 1, "%s %" PRId64, text, status);
 }
 
 void ifp_ends_failing(struct ifp_ends *ends, uint32_t rank, const cJSON *document)
 {
-	const cJSON *status = cJSON_GetObjectItemCaseSensitive(document, "status");
-
 	if (ends->states[rank] != IFP_END_RUNNING)
 		return;
 	ends->states[rank] = IFP_END_FAILING;
-	/* "status" may be the whole document so far, or its member of that name. */
-	write_failure_row(ends, rank, cJSON_IsObject(status) ? status : document);
+	write_failure_row(ends, rank, document);
 	spread_failure(ends, rank);
 }
 

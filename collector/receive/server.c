@@ -113,7 +113,7 @@ static int set_up(struct ifp_server *server, const char *listen, const struct if
 		set_int(server->router, ZMQ_ROUTER_MANDATORY, 1) ||
 		set_int(server->router, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS) ||
 		set_int(server->router, ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT_MS) ||
-		set_int(server->router, ZMQ_IPV6, 1) ||
+		set_int(server->router, ZMQ_IPV6, strchr(listen, '[') != NULL) ||
 		zmq_setsockopt(server->router, ZMQ_MAXMSGSIZE, &max_bytes, sizeof(max_bytes)))
 		return ifp_fail(-EIO, "make the socket: %s", zmq_strerror(zmq_errno()));
 	if (keys && (err = set_keys(server, keys)))
