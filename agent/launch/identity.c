@@ -38,11 +38,11 @@ static const struct launcher {
 	/* PMIx gives the number of ranks only to its clients: it has to come from who uses PMIx. */
 	{"pmix", "PMIX_RANK", "PMIX_RANK", "SLURM_LOCALID", "SLURM_NODEID",
 		{"SLURM_STEP_NUM_TASKS", "PMI_SIZE"},
-		{"SLURM_STEP_TASKS_PER_NODE", "MPI_LOCALNRANKS"}, {"PMIX_NAMESPACE"}, false, true},
+		{"SLURM_STEP_TASKS_PER_NODE", "MPI_LOCALNRANKS"}, {"PMIX_NAMESPACE"}, false, false},
 	/* In a batch script outside srun the step's variables are missing: that is no rank. */
 	{"slurm", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID",
 		{"SLURM_STEP_NUM_TASKS"}, {"SLURM_STEP_TASKS_PER_NODE"},
-		{"SLURM_JOB_ID", "SLURM_STEP_ID"}, true, true},
+		{"SLURM_JOB_ID", "SLURM_STEP_ID"}, true, false},
 	{"pmi", "PMI_RANK", "PMI_RANK", "MPI_LOCALRANKID", NULL, {"PMI_SIZE"}, {"MPI_LOCALNRANKS"},
 		{"PMI_JOBID", "PMI_KVSNAME"}, false, false},
 };

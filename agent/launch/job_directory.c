@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+/* The last job that leaves may remove the common folder while another one enters. */
+#define MAKE_TRIES 3
 /* A job that has just begun has a directory and no collector yet. */
 #define STALE_S 60
 
@@ -42,20 +44,33 @@ int ifp_job_directory_make(const char *job, char **out)
 {
 	IFP_CLEANUP_FREE char *path = NULL;
 	char parent[64];
-	int err;
+	int err = 0;
 
 	parent_path(parent, sizeof(parent));
-	err = make_private(parent);
-	if (err)
-		return err;
 	if (asprintf(&path, "%s/%s", parent, job) < 0) {
 		path = NULL;
 		return ifp_fail(-ENOMEM, "no memory for a path");
 	}
-	err = make_private(path);
+	for (int i = 0; i < MAKE_TRIES; i++) {
+		ifp_error_clear();
+		err = make_private(parent);
+		if (!err)
+			err = make_private(path);
+		if (err != -ENOENT)
+			break;
+	}
 	if (!err)
 		*out = IFP_TAKE_PTR(path);
 	return err;
+}
+
+void ifp_job_directory_leave(const char *path)
+{
+	char parent[64];
+
+	parent_path(parent, sizeof(parent));
+	if (rmdir(path) == 0)
+		rmdir(parent);
 }
 
 static bool collector_answers(int parent, const char *name)

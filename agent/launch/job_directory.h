@@ -11,6 +11,9 @@
  */
 int ifp_job_directory_make(const char *job, char **out);
 
+/* Removes it, and the folder of this user's jobs, when they are empty: the last one out does. */
+void ifp_job_directory_leave(const char *path);
+
 /*
  * Removes what killed processes of other jobs have left: directories whose collector does not
  * answer and that have not changed for a minute. Never fails.

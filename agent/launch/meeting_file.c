@@ -53,6 +53,7 @@ int ifp_meeting_file_write(const char *path, const char *address, const struct i
 
 	cJSON_AddStringToObject(json, "address", address);
 	cJSON_AddStringToObject(json, "server_public", keys->server_public);
+	cJSON_AddStringToObject(json, "server_secret", keys->server_secret);
 	cJSON_AddStringToObject(json, "client_public", keys->client_public);
 	cJSON_AddStringToObject(json, "client_secret", keys->client_secret);
 	text = cJSON_PrintUnformatted(json);
@@ -82,6 +83,8 @@ static int take(const char *text, char **address, struct ifp_keys *keys)
 	if (!where)
 		return ifp_fail(-EBADMSG, "no address");
 	err = take_key(json, "server_public", found.server_public);
+	if (!err)
+		err = take_key(json, "server_secret", found.server_secret);
 	if (!err)
 		err = take_key(json, "client_public", found.client_public);
 	if (!err)

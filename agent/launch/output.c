@@ -184,6 +184,19 @@ int ifp_output_make(const char *wanted, const char *name, int64_t now_realtime_n
 	return wanted ? make_wanted(wanted, out) : make_default(name, now_realtime_ns, out);
 }
 
+void ifp_output_unmake(const char *path)
+{
+	IFP_CLEANUP_FREE char *log = NULL;
+	struct stat st;
+
+	/* the log of a collector that said nothing */
+	if (asprintf(&log, "%s/collector.log", path) < 0)
+		log = NULL;
+	else if (stat(log, &st) == 0 && !st.st_size)
+		unlink(log);
+	rmdir(path);
+}
+
 char *ifp_output_parent(const char *wanted)
 {
 	size_t len_bytes = wanted ? strlen(wanted) : 0;

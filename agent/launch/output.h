@@ -25,5 +25,8 @@ void ifp_output_program_name(char *const argv[], char name[64]);
  */
 int ifp_output_make(const char *wanted, const char *name, int64_t now_realtime_ns, char **out);
 
+/* Takes ifp_output_make() back: removes the directory if nothing has been written into it. */
+void ifp_output_unmake(const char *path);
+
 /* The folder in which the output directory of all ranks will be: "." without a '/' in wanted. */
 char *ifp_output_parent(const char *wanted);

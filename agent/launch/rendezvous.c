@@ -88,14 +88,13 @@ static int start_collector(const struct ifp_rendezvous_wish *wish, const char *l
 
 static int meet_on_host(const struct ifp_rendezvous_wish *wish, struct ifp_rendezvous *r)
 {
-	IFP_CLEANUP_FREE char *directory = NULL;
 	IFP_CLEANUP_FREE char *address = NULL;
-	int err = ifp_job_directory_make(wish->identity->job, &directory);
+	int err = ifp_job_directory_make(wish->identity->job, &r->directory);
 
 	if (err)
 		return err;
-	address = text_of("ipc://%s/collector", directory);
-	r->ping = text_of("ipc://%s/ping-%u", directory, wish->identity->rank);
+	address = text_of("ipc://%s/collector", r->directory);
+	r->ping = text_of("ipc://%s/ping-%u", r->directory, wish->identity->rank);
 	if (!address || !r->ping)
 		return no_memory();
 	if (!ifp_rendezvous_starts_collector(wish)) {
@@ -182,7 +181,6 @@ static bool starts_with(const char *text, const char *prefix)
 
 static int meet_named(const struct ifp_rendezvous_wish *wish, struct ifp_rendezvous *r)
 {
-	IFP_CLEANUP_FREE char *directory = NULL;
 	char host[INET_ADDRSTRLEN] = "127.0.0.1";
 	int err = 0;
 
@@ -194,9 +192,9 @@ static int meet_named(const struct ifp_rendezvous_wish *wish, struct ifp_rendezv
 	}
 	r->address = strdup(wish->collector);
 	if (starts_with(wish->collector, "ipc://")) {
-		err = ifp_job_directory_make(wish->identity->job, &directory);
+		err = ifp_job_directory_make(wish->identity->job, &r->directory);
 		if (!err)
-			r->ping = text_of("ipc://%s/ping-%u", directory, wish->identity->rank);
+			r->ping = text_of("ipc://%s/ping-%u", r->directory, wish->identity->rank);
 	} else if (starts_with(wish->collector, "tcp://")) {
 		if (!starts_with(wish->collector, "tcp://127.") &&
 			!starts_with(wish->collector, "tcp://localhost:"))
@@ -235,6 +233,12 @@ void ifp_rendezvous_free(struct ifp_rendezvous *rendezvous)
 	if (rendezvous->meeting_file)
 		unlink(rendezvous->meeting_file);
 	free(rendezvous->meeting_file);
+	/* ZeroMQ leaves the socket's name behind */
+	if (rendezvous->ping && starts_with(rendezvous->ping, "ipc://"))
+		unlink(rendezvous->ping + strlen("ipc://"));
+	if (rendezvous->directory)
+		ifp_job_directory_leave(rendezvous->directory);
+	free(rendezvous->directory);
 	free(rendezvous->address);
 	free(rendezvous->ping);
 	ifp_collector_process_free(&rendezvous->collector);

@@ -25,8 +25,9 @@ struct ifp_rendezvous {
 	char *address; /* of the collector */
 	char *ping;    /* address on which this rank answers pings: a binding for ZeroMQ */
 	bool encrypted;
-	struct ifp_keys keys; /* server_secret is empty on ranks that did not make them */
+	struct ifp_keys keys;
 	struct ifp_collector_process collector; /* pidfd = -1 where this rank started none */
+	char *directory;			/* of the job on this host; NULL = none */
 	char *meeting_file; /* written by this rank, removed by ifp_rendezvous_free(); or NULL */
 };
 

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <zmq.h>
 
+/* The last words of an agent that ends get this long to leave. */
+#define LINGER_MS 200
 /* Intervals at which ZeroMQ tries again to reach a collector that is not there (yet, any more). */
 #define RECONNECT_MS 100
 #define RECONNECT_MAX_MS 1000
@@ -50,7 +52,7 @@ static int set_up(void *socket, const struct ifp_uplink_config *config)
 	const struct {
 		int option, value;
 	} options[] = {
-		{ZMQ_LINGER, 0},
+		{ZMQ_LINGER, LINGER_MS},
 		/* what may be in flight is bounded by the credit, control messages by the clock */
 		{ZMQ_SNDHWM, 0},
 		{ZMQ_RCVHWM, 0},

@@ -178,7 +178,7 @@ static void test_several_hosts_meet_by_a_file_with_keys(void **state)
 	assert_true(b.encrypted);
 	assert_string_equal(b.keys.server_public, a.keys.server_public);
 	assert_string_equal(b.keys.client_secret, a.keys.client_secret);
-	assert_string_equal(b.keys.server_secret, "");
+	assert_string_equal(b.keys.server_secret, a.keys.server_secret);
 	ifp_rendezvous_free(&b);
 	assert_int_equal(access(a.meeting_file, F_OK), 0);
 	snprintf(path, sizeof(path), "%s", a.meeting_file);
@@ -197,7 +197,8 @@ static void test_a_file_of_an_earlier_job_is_not_believed(void **state)
 
 	(void)state;
 	memset(&keys, 'k', sizeof(keys));
-	keys.server_public[40] = keys.client_public[40] = keys.client_secret[40] = '\0';
+	keys.server_public[40] = keys.server_secret[40] = '\0';
+	keys.client_public[40] = keys.client_secret[40] = '\0';
 	assert_ok(ifp_meeting_file_write(path, "tcp://10.0.0.1:1", &keys));
 	assert_int_equal(utime(path, &old), 0);
 	wish.deadline_ms = 50;

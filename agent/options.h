@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of infprof-agent: one table for command line, environment, config file, documents. */
+#pragma once
+
+#include "core/options.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define IFP_AGENT_MAX_WINDOWS 32
+#define IFP_AGENT_DEFAULT_STEPS 5
+
+enum ifp_clock_choice {
+	IFP_CLOCK_AUTO,
+	IFP_CLOCK_MPI,
+	IFP_CLOCK_ZMQ,
+};
+
+struct ifp_agent_options {
+	const char *output; /* NULL = chosen */
+	struct ifp_option_list steps;
+	int64_t warmup;
+	int64_t duration_ns;
+	const char *collector;
+	const char *key_file;
+	int clock; /* enum ifp_clock_choice */
+	int64_t spool_bytes;
+	bool quiet;
+	bool off;
+};
+
+extern const struct ifp_command ifp_agent_command;
+extern const struct ifp_agent_options ifp_agent_option_defaults;
+extern const char *const ifp_clock_choices[];
+
+/* A window that the user asks for. */
+struct ifp_window_wish {
+	uint64_t first; /* 0 = as soon as possible */
+	uint64_t count;
+};
+
+struct ifp_window_wishes {
+	struct ifp_window_wish items[IFP_AGENT_MAX_WINDOWS];
+	uint32_t count;
+};
+
+/*
+ * Reads the texts of --steps: "5" = a count, "200:205" = steps 200 up to and with 205, "0" = none.
+ * Without any: the default count. -EINVAL with a cause for anything else.
+ */
+int ifp_agent_windows(const struct ifp_option_list *steps, struct ifp_window_wishes *out);

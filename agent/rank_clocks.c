@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/rank_clocks.h"
+
+#include "agent/documents.h"
+#include "agent/launch/clock_helper.h"
+#include "clocksync/exchange/ping.h"
+#include "core/cleanup.h"
+#include "core/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define READ_INTERVAL_NS IFP_NS_PER_S
+/* Readings travel in frames of some; what a killed agent takes with it is at most these. */
+#define FRAME_TUPLES 8
+/* As many are remembered for conversions: a quarter of an hour. */
+#define KEPT_TUPLES 1024
+#define PING_DEADLINE_MS 500
+
+struct ifp_rank_clocks {
+	struct ifp_rank_clocks_config config;
+	struct ifp_clock_helper *helper;
+	uint32_t helper_epoch;
+	bool leader;
+	struct ifp_clock_tuple tuples[KEPT_TUPLES]; /* tuples[i % KEPT_TUPLES] is reading i */
+	uint64_t count, sent;
+	int64_t read_ns;
+};
+
+int ifp_rank_clocks_new(const struct ifp_rank_clocks_config *config, struct ifp_rank_clocks **out)
+{
+	struct ifp_rank_clocks *clocks = calloc(1, sizeof(*clocks));
+
+	if (!clocks)
+		return ifp_fail(-ENOMEM, "no memory for clock readings");
+	clocks->config = *config;
+	*out = clocks;
+	return 0;
+}
+
+void ifp_rank_clocks_free(struct ifp_rank_clocks **clocks)
+{
+	if (*clocks && (*clocks)->helper)
+		ifp_clock_helper_free(&(*clocks)->helper);
+	free(*clocks);
+	*clocks = NULL;
+}
+
+static void send_tuples(struct ifp_rank_clocks *clocks)
+{
+	struct ifp_clock_tuple tuples[FRAME_TUPLES];
+	struct ifp_clock_samples samples = {.tuples = tuples};
+	IFP_CLEANUP_BUF struct ifp_buf payload = {0};
+	struct ifp_frame frame = {.type = IFP_FRAME_CLOCK};
+
+	while (clocks->sent < clocks->count && samples.tuple_count < FRAME_TUPLES)
+		tuples[samples.tuple_count++] = clocks->tuples[clocks->sent++ % KEPT_TUPLES];
+	if (!samples.tuple_count)
+		return;
+	ifp_clock_samples_encode(&samples, &payload);
+	frame.payload = payload.data;
+	frame.payload_bytes = (uint32_t)payload.len_bytes;
+	if (ifp_buf_status(&payload) ||
+		ifp_frame_queue_add(ifp_uplink_frames(clocks->config.uplink), &frame))
+		ifp_error_clear();
+}
+
+static void read_clocks(struct ifp_rank_clocks *clocks, int64_t now_ns)
+{
+	clocks->read_ns = now_ns;
+	clocks->tuples[clocks->count++ % KEPT_TUPLES] = ifp_clock_tuple_read();
+}
+
+static void send_done(struct ifp_rank_clocks *clocks, uint32_t epoch, int64_t server,
+	const struct ifp_clock_edge *edges, uint32_t count)
+{
+	char reason[256];
+	bool failed = ifp_error_depth() > 0;
+	char *document = ifp_document_clock_done(epoch, server, edges, count,
+		failed ? ifp_error_text(reason, sizeof(reason)) : NULL);
+
+	ifp_error_clear();
+	ifp_uplink_send(clocks->config.uplink, IFP_MSG_CLOCK_DONE, document);
+	cJSON_free(document);
+}
+
+static void look_after_helper(struct ifp_rank_clocks *clocks)
+{
+	const struct ifp_clock_edge *edges = NULL;
+	uint32_t count = 0;
+	int err = ifp_clock_helper_poll(clocks->helper, &edges, &count);
+
+	if (err > 0)
+		return;
+	if (err < 0 && !ifp_error_depth())
+		ifp_fail(err, "the MPI helper failed");
+	send_done(clocks, clocks->helper_epoch, -1, edges, err ? 0 : count);
+	ifp_clock_helper_free(&clocks->helper);
+}
+
+void ifp_rank_clocks_tick(struct ifp_rank_clocks *clocks, int64_t now_ns)
+{
+	if (clocks->helper)
+		look_after_helper(clocks);
+	if (clocks->count && now_ns - clocks->read_ns < READ_INTERVAL_NS)
+		return;
+	read_clocks(clocks, now_ns);
+	/* the first one at once: without any, a rank's events cannot be placed in time */
+	if (clocks->count == 1 || clocks->count - clocks->sent == FRAME_TUPLES)
+		send_tuples(clocks);
+}
+
+void ifp_rank_clocks_flush(struct ifp_rank_clocks *clocks)
+{
+	read_clocks(clocks, ifp_clock_raw_ns());
+	while (clocks->sent < clocks->count)
+		send_tuples(clocks);
+}
+
+static int64_t stamp_of(const struct ifp_clock_tuple *tuple, enum ifp_clock_domain domain)
+{
+	return domain == IFP_CLOCK_TSC ? (int64_t)tuple->tsc_ticks : tuple->raw_ns;
+}
+
+static const struct ifp_clock_tuple *tuple_at(const struct ifp_rank_clocks *clocks, uint64_t i)
+{
+	return &clocks->tuples[i % KEPT_TUPLES];
+}
+
+/* The first of the two readings around the stamp, or of the nearest two; there are at least two. */
+static uint64_t piece_of(
+	const struct ifp_rank_clocks *clocks, enum ifp_clock_domain domain, int64_t stamp)
+{
+	uint64_t low = clocks->count > KEPT_TUPLES ? clocks->count - KEPT_TUPLES : 0;
+	uint64_t high = clocks->count - 2;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low + 1) / 2;
+
+		if (stamp_of(tuple_at(clocks, middle), domain) <= stamp)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+int64_t ifp_rank_clocks_realtime_ns(
+	const struct ifp_rank_clocks *clocks, enum ifp_clock_domain domain, int64_t stamp)
+{
+	const struct ifp_clock_tuple *a, *b;
+	int64_t from, length;
+	uint64_t i;
+
+	if (domain == IFP_CLOCK_REALTIME || clocks->count < 2)
+		return stamp;
+	i = piece_of(clocks, domain, stamp);
+	a = tuple_at(clocks, i);
+	b = tuple_at(clocks, i + 1);
+	from = stamp_of(a, domain);
+	length = stamp_of(b, domain) - from;
+	if (length <= 0)
+		return a->realtime_ns;
+	return a->realtime_ns +
+	       (int64_t)((__int128)(stamp - from) * (b->realtime_ns - a->realtime_ns) / length);
+}
+
+static void measure(
+	struct ifp_rank_clocks *clocks, const cJSON *document, uint32_t epoch, uint32_t server)
+{
+	const char *endpoint = ifp_document_get_text(document, "endpoint");
+	const char *key = ifp_document_get_text(document, "server_key");
+	uint32_t round_trips = (uint32_t)ifp_document_get_count(document, "round_trips");
+	struct ifp_clock_edge edge = {
+		.epoch = epoch, .client = clocks->config.rank, .server = server};
+	struct ifp_keys keys;
+
+	if (clocks->config.keys) {
+		keys = *clocks->config.keys;
+		if (key && strlen(key) == sizeof(keys.server_public) - 1)
+			memcpy(keys.server_public, key, sizeof(keys.server_public));
+	}
+	if (!endpoint)
+		ifp_fail(-EINVAL, "no endpoint was given");
+	else
+		ifp_ping_measure(clocks->config.zmq_context, endpoint,
+			clocks->config.keys ? &keys : NULL, round_trips ? round_trips : 64,
+			PING_DEADLINE_MS, &edge);
+	send_done(clocks, epoch, server, &edge, ifp_error_depth() ? 0 : 1);
+}
+
+void ifp_rank_clocks_ask(struct ifp_rank_clocks *clocks, const cJSON *document)
+{
+	uint32_t epoch = (uint32_t)ifp_document_get_count(document, "epoch");
+	int64_t server;
+
+	if (!ifp_document_get_int(document, "server", &server) || server > UINT32_MAX)
+		return;
+	if (server < 0)
+		ifp_rank_clocks_start_helper(clocks, epoch);
+	else
+		measure(clocks, document, epoch, (uint32_t)server);
+}
+
+void ifp_rank_clocks_start_helper(struct ifp_rank_clocks *clocks, uint32_t epoch)
+{
+	/* asked again while it is under way: the answer comes when it ends */
+	if (clocks->helper)
+		return;
+	clocks->helper_epoch = epoch;
+	if (!clocks->config.helper_path)
+		ifp_fail(-ENOENT, "infprof-clock-mpi is not installed");
+	else
+		ifp_clock_helper_start(clocks->config.helper_path, epoch, clocks->leader,
+			clocks->config.helper_log, &clocks->helper);
+	if (!clocks->helper)
+		send_done(clocks, epoch, -1, NULL, 0);
+}
+
+bool ifp_rank_clocks_helper_running(const struct ifp_rank_clocks *clocks)
+{
+	return clocks->helper;
+}
+
+int ifp_rank_clocks_helper_fd(const struct ifp_rank_clocks *clocks)
+{
+	return clocks->helper ? ifp_clock_helper_fd(clocks->helper) : -1;
+}
+
+void ifp_rank_clocks_set_leader(struct ifp_rank_clocks *clocks, bool leader)
+{
+	clocks->leader = leader;
+}
