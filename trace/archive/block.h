@@ -51,3 +51,6 @@ struct ifp_block {
  */
 int ifp_block_decode(const void *payload, size_t len_bytes, struct ifp_block *out);
 void ifp_block_free(struct ifp_block *block);
+
+/* Frees the array of events and keeps their texts, for a caller that has copied the events. */
+void ifp_block_free_events(struct ifp_block *block);

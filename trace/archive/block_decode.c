@@ -162,6 +162,13 @@ int ifp_block_decode(const void *payload, size_t len_bytes, struct ifp_block *ou
 	return 0;
 }
 
+void ifp_block_free_events(struct ifp_block *block)
+{
+	free(block->events);
+	block->events = NULL;
+	block->count = 0;
+}
+
 void ifp_block_free(struct ifp_block *block)
 {
 	struct memory *memory = block->memory;

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From frames to a run: documents, clock samples, rows of the ledger, and where the events are. */
+#include "collector/store/run_internal.h"
+
+#include "collector/receive/document.h"
+#include "core/error.h"
+#include "trace/archive/sequence_set.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DOCUMENT_MAX_BYTES (1024u * 1024u)
+
+int ifp_run_grow(void *items, uint32_t count, uint32_t *capacity, size_t size_bytes)
+{
+	uint32_t more = *capacity ? *capacity * 2 : 8;
+	void *old, *grown;
+
+	if (count < *capacity)
+		return 0;
+	memcpy(&old, items, sizeof(old));
+	grown = reallocarray(old, more, size_bytes);
+	if (!grown)
+		return ifp_fail(-ENOMEM, "no memory for %u parts of a run", more);
+	memcpy(items, &grown, sizeof(grown));
+	*capacity = more;
+	return 0;
+}
+
+/* The member of a rank, made when it is new. */
+static int find_member(struct ifp_run *run, uint32_t rank, struct ifp_run_member **out)
+{
+	uint32_t low = 0, high = run->member_count;
+	int err;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (run->members[middle].seen.rank < rank)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == run->member_count || run->members[low].seen.rank != rank) {
+		err = ifp_run_grow(&run->members, run->member_count, &run->member_capacity,
+			sizeof(*run->members));
+		if (err)
+			return err;
+		memmove(run->members + low + 1, run->members + low,
+			(run->member_count++ - low) * sizeof(*run->members));
+		run->members[low] = (struct ifp_run_member){.seen.rank = rank};
+	}
+	*out = &run->members[low];
+	return 0;
+}
+
+/* The document in a payload, owned by the run; NULL when it is none, which is counted. */
+static int parse_document(struct ifp_run *run, const struct ifp_frame *frame, const cJSON **out)
+{
+	cJSON *document = NULL;
+	int err = ifp_run_grow(&run->documents, run->document_count, &run->document_capacity,
+		sizeof(*run->documents));
+
+	if (err)
+		return err;
+	if (frame->payload_bytes <= DOCUMENT_MAX_BYTES)
+		document =
+			cJSON_ParseWithLength((const char *)frame->payload, frame->payload_bytes);
+	if (document && !cJSON_IsObject(document)) {
+		cJSON_Delete(document);
+		document = NULL;
+	}
+	if (document)
+		run->documents[run->document_count++] = document;
+	else
+		run->damaged_documents++;
+	*out = document;
+	return 0;
+}
+
+static int take_rows(struct ifp_run *run, uint32_t rank, const cJSON *document)
+{
+	const cJSON *rows = cJSON_GetObjectItemCaseSensitive(document, "rows"), *row;
+	int err = 0;
+
+	cJSON_ArrayForEach(row, rows)
+	{
+		const char *what = ifp_document_text(row, "what");
+		const char *why = ifp_document_text(row, "why");
+		int64_t count = 0;
+
+		ifp_document_int(row, "count", &count);
+		if (what && !err)
+			err = ifp_run_ledger_add(
+				run, &(struct ifp_ledger_row){rank, what, count, why ? why : ""});
+	}
+	return err;
+}
+
+static int take_window(struct ifp_run *run, uint32_t rank, const cJSON *document)
+{
+	int err = ifp_run_grow(
+		&run->windows, run->window_count, &run->window_capacity, sizeof(*run->windows));
+
+	if (!err)
+		run->windows[run->window_count++] = (struct ifp_run_window){document, rank};
+	return err;
+}
+
+/* The last document of its kind is the one that holds: a rank that was lost may have come back. */
+static int take_document(struct ifp_run *run, const struct ifp_frame *frame)
+{
+	struct ifp_run_member *member;
+	const cJSON *document;
+	int err = parse_document(run, frame, &document);
+
+	if (err || !document)
+		return err;
+	if (frame->type == IFP_FRAME_LEDGER)
+		return take_rows(run, frame->rank, document);
+	if (frame->type == IFP_FRAME_RUN) {
+		run->document = document;
+		return 0;
+	}
+	if (frame->rank == IFP_FRAME_NO_RANK)
+		return 0;
+	err = find_member(run, frame->rank, &member);
+	if (err)
+		return err;
+	switch (frame->type) {
+	case IFP_FRAME_RANK:
+		member->seen.document = document;
+		member->seen.host = ifp_document_text(document, "host");
+		ifp_document_int(document, "child_pid", &member->seen.pid);
+		return 0;
+	case IFP_FRAME_END:
+		member->seen.end = document;
+		member->seen.ended = true;
+		return 0;
+	default:
+		return take_window(run, frame->rank, document);
+	}
+}
+
+static int take_samples(struct ifp_run *run, const struct ifp_frame *frame)
+{
+	IFP_CLEANUP(ifp_clock_samples_free) struct ifp_clock_samples samples = {0};
+	struct ifp_run_member *member;
+	int err = ifp_clock_samples_decode(frame->payload, frame->payload_bytes, &samples);
+
+	if (err == -EBADMSG) {
+		ifp_error_clear();
+		run->damaged_documents++;
+		return 0;
+	}
+	if (!err)
+		err = find_member(run, frame->rank, &member);
+	for (uint32_t i = 0; !err && i < samples.tuple_count; i++) {
+		struct ifp_clock_samples *all = &member->samples;
+
+		err = ifp_run_grow(&all->tuples, all->tuple_count, &member->tuple_capacity,
+			sizeof(*all->tuples));
+		if (!err)
+			all->tuples[all->tuple_count++] = samples.tuples[i];
+	}
+	for (uint32_t i = 0; !err && i < samples.edge_count; i++) {
+		struct ifp_clock_samples *all = &member->samples;
+
+		err = ifp_run_grow(
+			&all->edges, all->edge_count, &member->edge_capacity, sizeof(*all->edges));
+		if (!err)
+			all->edges[all->edge_count++] = samples.edges[i];
+	}
+	return err;
+}
+
+static int take_block(struct ifp_run *run, uint64_t i, const struct ifp_frame *frame)
+{
+	struct ifp_run_member *member;
+	int err = find_member(run, frame->rank, &member);
+
+	if (!err)
+		err = ifp_run_grow(&member->blocks, member->block_count, &member->block_capacity,
+			sizeof(*member->blocks));
+	if (err)
+		return err;
+	member->blocks[member->block_count++] =
+		(struct ifp_run_block){.frame = i, .event_count = frame->event_count};
+	member->seen.event_count += frame->event_count;
+	return 0;
+}
+
+static int take_frame(struct ifp_run *run, uint64_t i, struct ifp_buf *buf)
+{
+	const struct ifp_frame *listed = ifp_archive_reader_frame(run->reader, i);
+	struct ifp_frame frame;
+	int err;
+
+	if (listed->type == IFP_FRAME_EVENTS)
+		return listed->rank == IFP_FRAME_NO_RANK ? 0 : take_block(run, i, listed);
+	err = ifp_archive_reader_load(run->reader, i, buf, &frame);
+	if (err == -EBADMSG) { /* the reader counts it */
+		ifp_error_clear();
+		return 0;
+	}
+	if (err)
+		return err;
+	if (frame.type != IFP_FRAME_CLOCK)
+		return take_document(run, &frame);
+	return frame.rank == IFP_FRAME_NO_RANK ? 0 : take_samples(run, &frame);
+}
+
+/* How many numbers are missing before a rank's highest one. */
+static void count_gaps(struct ifp_run *run, const struct ifp_sequence_set *seen)
+{
+	uint32_t m = 0;
+
+	for (uint32_t i = 0; i < seen->count; i++) {
+		const struct ifp_sequence_rank *of = &seen->ranks[i];
+		uint64_t held = 0;
+
+		for (uint32_t r = 0; r < of->count; r++)
+			held += of->ranges[r].last - of->ranges[r].first + 1;
+		while (m < run->member_count && run->members[m].seen.rank < of->rank)
+			m++;
+		if (m < run->member_count && run->members[m].seen.rank == of->rank && of->count)
+			run->members[m].missing_frames = of->ranges[of->count - 1].last - held;
+	}
+}
+
+static int compare_tuples(const void *a, const void *b)
+{
+	const struct ifp_clock_tuple *left = a, *right = b;
+
+	return (left->raw_ns > right->raw_ns) - (left->raw_ns < right->raw_ns);
+}
+
+int ifp_run_read_frames(struct ifp_run *run)
+{
+	IFP_CLEANUP(ifp_sequence_set_free) struct ifp_sequence_set seen = {0};
+	IFP_CLEANUP_BUF struct ifp_buf buf = {0};
+
+	for (uint64_t i = 0; i < ifp_archive_reader_count(run->reader); i++) {
+		const struct ifp_frame *frame = ifp_archive_reader_frame(run->reader, i);
+		bool fresh = true;
+		int err = 0;
+
+		if (frame->sequence)
+			err = ifp_sequence_set_add(&seen, frame->rank, frame->sequence, &fresh);
+		if (!err && fresh)
+			err = take_frame(run, i, &buf);
+		if (err)
+			return err;
+	}
+	count_gaps(run, &seen);
+	for (uint32_t i = 0; i < run->member_count; i++) {
+		struct ifp_clock_samples *samples = &run->members[i].samples;
+
+		if (samples->tuple_count)
+			qsort(samples->tuples, samples->tuple_count, sizeof(*samples->tuples),
+				compare_tuples);
+	}
+	return 0;
+}

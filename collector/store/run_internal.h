@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of collector/store share: a run as it is put together from the archive. */
+#pragma once
+
+#include "collector/store/run.h"
+#include "core/arena.h"
+
+/* An EVENTS frame of a rank. */
+struct ifp_run_block {
+	uint64_t frame; /* its number in the archive */
+	uint32_t event_count;
+	bool reported; /* it is damaged, and the ledger says so */
+};
+
+/* Everything of one rank; seen is what others get to see. */
+struct ifp_run_member {
+	struct ifp_run_rank seen;
+	struct ifp_clock_samples samples; /* of all CLOCK frames, tuples in order of time */
+	uint32_t tuple_capacity, edge_capacity;
+	struct ifp_run_block *blocks;
+	uint32_t block_count, block_capacity;
+	uint64_t missing_frames; /* gaps in its sequence numbers */
+};
+
+struct ifp_run {
+	struct ifp_archive_reader *reader;
+	struct ifp_arena arena; /* texts and rows of the ledger */
+	cJSON **documents;	/* all that were read; owned */
+	uint32_t document_count, document_capacity;
+	uint64_t damaged_documents; /* intact frames whose payload is not what it should be */
+	const cJSON *document;
+	uint32_t world;
+	struct ifp_run_member *members; /* by rank */
+	uint32_t member_count, member_capacity;
+	struct ifp_run_window *windows;
+	uint32_t window_count, window_capacity;
+	struct ifp_ledger_row **ledger;
+	uint32_t ledger_count, ledger_capacity;
+	struct ifp_clock_solution *solution;
+	ifp_global_ns base;
+};
+
+/* Reads all frames but the events' payloads (documents.c). */
+int ifp_run_read_frames(struct ifp_run *run);
+
+/* As ifp_run_ledger_add(), with a formatted sentence. */
+int ifp_run_ledger_printf(struct ifp_run *run, uint32_t rank, const char *what, int64_t count,
+	const char *why_format, ...) __attribute__((format(printf, 5, 6)));
+
+/*
+ * Makes room for one more element of size_bytes: 0 or -ENOMEM. *items is a pointer to an array of
+ * count elements with room for *capacity.
+ */
+int ifp_run_grow(void *items, uint32_t count, uint32_t *capacity, size_t size_bytes);
