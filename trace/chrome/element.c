@@ -245,7 +245,8 @@ static bool on_stream(const struct ifp_element *element, const struct ifp_event 
 {
 	if (ifp_str_is(event->category, "gpu_user_annotation"))
 		return true;
-	if (!ifp_str_is(event->category, "kernel") && !ifp_str_is(event->category, "gpu_memcpy") &&
+	if (!ifp_str_is(event->category, "kernel") && !ifp_str_is(event->category, "cuda_sync") &&
+		!ifp_str_is(event->category, "gpu_memcpy") &&
 		!ifp_str_is(event->category, "gpu_memset"))
 		return false;
 	return element->fields[IFP_FIELD_DEVICE].len_bytes &&
@@ -257,6 +258,7 @@ static bool set_lane(const struct ifp_element *element, struct ifp_event *event)
 	struct ifp_lane *lane = &event->lane;
 	struct ifp_str device = text_of(element, IFP_FIELD_DEVICE);
 	struct ifp_str stream = text_of(element, IFP_FIELD_STREAM);
+	int64_t number;
 
 	if (!set_place(text_of(element, IFP_FIELD_PID), &lane->pid, &lane->pid_text) ||
 		!set_place(text_of(element, IFP_FIELD_TID), &lane->tid, &lane->tid_text))
@@ -266,8 +268,9 @@ static bool set_lane(const struct ifp_element *element, struct ifp_event *event)
 		lane->kind = IFP_LANE_STREAM;
 		if (device.len_bytes)
 			ifp_decimal_int(device, &lane->pid);
-		if (stream.len_bytes)
-			ifp_decimal_int(stream, &lane->tid);
+		/* Waiting for an event is on no stream (-1): it stays where Kineto put it. */
+		if (ifp_decimal_int(stream, &number) && number >= 0)
+			lane->tid = number;
 	} else if (lane->pid_text.len_bytes || lane->tid_text.len_bytes) {
 		lane->kind = IFP_LANE_OTHER;
 	}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/timeline/cut.h"
+
+#include "collector/timeline/categories.h"
+#include "collector/timeline/sheet.h"
+#include "collector/timeline/window.h"
+#include "core/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* One step on one rank: how many collectives of each library, and kernels launched in NCCL's. */
+struct tally {
+	int64_t number;
+	uint32_t gloo, nccl, launches;
+};
+
+struct rank_tally {
+	struct tally *steps;
+	uint32_t count;
+	bool recorded; /* there are operators */
+};
+
+struct survey {
+	struct rank_tally *ranks;
+	uint32_t count;
+	bool nccl;
+};
+
+const char *ifp_cut_collective(
+	const struct ifp_timed_event *timed, const struct ifp_step *step, bool nccl)
+{
+	const struct ifp_category *category = ifp_category_find(timed->event.category);
+	const char *name;
+	bool is_nccl = false;
+
+	if (timed->event.kind != IFP_EVENT_SLICE || timed->event.lane.kind != IFP_LANE_THREAD ||
+		!category || category->role != IFP_ROLE_OP)
+		return NULL;
+	name = ifp_collective_name(timed->event.name, &is_nccl);
+	if (!name || is_nccl != nccl)
+		return NULL;
+	if (step && timed->start_ns + timed->dur_ns > step->end_ns)
+		return NULL;
+	return name;
+}
+
+bool ifp_cut_is_launch(const struct ifp_event *event)
+{
+	const struct ifp_category *category = ifp_category_find(event->category);
+
+	return category && category->role == IFP_ROLE_LAUNCH &&
+	       event->lane.kind == IFP_LANE_THREAD && event->kind == IFP_EVENT_SLICE;
+}
+
+static bool launches_kernel(const struct ifp_event *event)
+{
+	return ifp_cut_is_launch(event) &&
+	       memmem(event->name.ptr, event->name.len_bytes, "LaunchKernel", 12);
+}
+
+static int tally_rank(const struct ifp_rank_view *view, struct rank_tally *tally, bool *nccl)
+{
+	const struct ifp_steps *steps = &view->steps;
+	/* Until when the collective that began last on each lane lasts. */
+	IFP_CLEANUP_FREE int64_t *until = calloc(view->lanes.count + 1u, sizeof(*until));
+
+	tally->steps = calloc(steps->count + 1u, sizeof(*tally->steps));
+	if (!tally->steps || !until)
+		return ifp_fail(-ENOMEM, "out of memory for %u steps", steps->count);
+	tally->count = steps->count;
+	for (uint32_t i = 0; i < steps->count; i++)
+		tally->steps[i].number = steps->items[i].number;
+	for (uint64_t i = 0; i < view->loaded.count; i++) {
+		const struct ifp_timed_event *timed = &view->loaded.events[i];
+		const struct ifp_step *step = ifp_steps_at(steps, timed->start_ns);
+		bool by_nccl = ifp_cut_collective(timed, step, true) != NULL;
+		struct tally *in_step;
+
+		*nccl |= by_nccl;
+		if (!step)
+			continue;
+		in_step = &tally->steps[step - steps->items];
+		in_step->nccl += by_nccl;
+		in_step->gloo += ifp_cut_collective(timed, step, false) != NULL;
+		if (by_nccl)
+			until[view->lane_of[i]] = timed->start_ns + timed->dur_ns;
+		in_step->launches +=
+			timed->start_ns < until[view->lane_of[i]] && launches_kernel(&timed->event);
+	}
+	return 0;
+}
+
+static int survey_rank(struct ifp_run *run, uint32_t i, struct survey *survey)
+{
+	IFP_CLEANUP_RANK_VIEW struct ifp_rank_view view = {0};
+	struct ifp_window_extent extent;
+	int err;
+
+	if (!ifp_run_rank(run, i)->map)
+		return 0;
+	err = ifp_rank_view_load(run, i, &view);
+	if (err)
+		return err;
+	extent = ifp_window_extent(&view);
+	survey->ranks[i].recorded = extent.end_ns >= extent.start_ns;
+	err = ifp_window_trim(run, &view);
+	return err ? err : tally_rank(&view, &survey->ranks[i], &survey->nccl);
+}
+
+static void survey_free(struct survey *survey)
+{
+	for (uint32_t i = 0; survey->ranks && i < survey->count; i++)
+		free(survey->ranks[i].steps);
+	free(survey->ranks);
+}
+
+static const struct tally *find_step(const struct rank_tally *rank, int64_t number)
+{
+	for (uint32_t i = 0; i < rank->count; i++)
+		if (rank->steps[i].number == number)
+			return &rank->steps[i];
+	return NULL;
+}
+
+enum verdict { COMMON, MISSING, UNEQUAL };
+
+static bool equal(const struct survey *survey, const struct tally *a, const struct tally *b)
+{
+	if (!survey->nccl)
+		return a->gloo == b->gloo;
+	return a->nccl == b->nccl && a->launches == b->launches;
+}
+
+/* Whether all ranks that have steps at all have this one, with equal collectives. */
+static enum verdict judge(const struct survey *survey, const struct tally *step)
+{
+	enum verdict verdict = COMMON;
+
+	for (uint32_t i = 0; i < survey->count; i++) {
+		const struct tally *other;
+
+		if (!survey->ranks[i].count)
+			continue;
+		other = find_step(&survey->ranks[i], step->number);
+		if (!other)
+			return MISSING;
+		if (!equal(survey, step, other))
+			verdict = UNEQUAL;
+	}
+	return verdict;
+}
+
+static const struct rank_tally *first_with_steps(const struct survey *survey)
+{
+	for (uint32_t i = 0; i < survey->count; i++)
+		if (survey->ranks[i].count)
+			return &survey->ranks[i];
+	return NULL;
+}
+
+static int compare_number(const void *left, const void *right)
+{
+	const int64_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+static int choose(struct ifp_run *run, const struct survey *survey, struct ifp_cut *cut)
+{
+	const struct rank_tally *first = first_with_steps(survey);
+	uint64_t missing = 0, unequal = 0;
+	int err;
+
+	cut->nccl = survey->nccl;
+	cut->by_steps = first != NULL;
+	if (!first)
+		return 0;
+	cut->numbers = calloc(first->count, sizeof(*cut->numbers));
+	if (!cut->numbers)
+		return ifp_fail(-ENOMEM, "out of memory for %u steps", first->count);
+	for (uint32_t i = 0; i < first->count; i++) {
+		enum verdict verdict = judge(survey, &first->steps[i]);
+
+		if (verdict == COMMON)
+			cut->numbers[cut->count++] = first->steps[i].number;
+		missing += verdict == MISSING;
+		unequal += verdict == UNEQUAL;
+	}
+	qsort(cut->numbers, cut->count, sizeof(*cut->numbers), compare_number);
+	err = ifp_sheet_left_out(run, IFP_FRAME_NO_RANK, missing,
+		"ranks/: steps that were not recorded on all ranks");
+	if (!err)
+		err = ifp_sheet_left_out(run, IFP_FRAME_NO_RANK, unequal,
+			"ranks/: steps in which the ranks made different numbers of collectives");
+	return err;
+}
+
+/* Ranks that get no file although others do. */
+static int account_ranks(struct ifp_run *run, const struct survey *survey, bool by_steps)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < survey->count && !err; i++) {
+		const struct ifp_run_rank *rank = ifp_run_rank(run, i);
+
+		if (!survey->ranks[i].recorded)
+			err = ifp_sheet_left_out(run, rank->rank, rank->event_count,
+				"ranks/: no file, no operators were recorded on this rank");
+		else if (by_steps && !survey->ranks[i].count)
+			err = ifp_sheet_left_out(run, rank->rank, rank->event_count,
+				"ranks/: no file, no whole step was recorded on this rank");
+	}
+	return err;
+}
+
+int ifp_cut_find(struct ifp_run *run, struct ifp_cut *cut)
+{
+	IFP_CLEANUP(survey_free) struct survey survey = {.count = ifp_run_rank_count(run)};
+	IFP_CLEANUP_CUT struct ifp_cut found = {0};
+	int err = 0;
+
+	survey.ranks = calloc(survey.count + 1u, sizeof(*survey.ranks));
+	if (!survey.ranks)
+		return ifp_fail(-ENOMEM, "out of memory for %u ranks", survey.count);
+	for (uint32_t i = 0; i < survey.count && !err; i++)
+		err = survey_rank(run, i, &survey);
+	if (!err)
+		err = choose(run, &survey, &found);
+	if (!err)
+		err = account_ranks(run, &survey, found.by_steps);
+	if (err)
+		return err;
+	*cut = found;
+	found = (struct ifp_cut){0};
+	return 0;
+}
+
+bool ifp_cut_holds(const struct ifp_cut *cut, int64_t number)
+{
+	return cut->count &&
+	       bsearch(&number, cut->numbers, cut->count, sizeof(number), compare_number);
+}
+
+void ifp_cut_free(struct ifp_cut *cut)
+{
+	free(cut->numbers);
+	*cut = (struct ifp_cut){0};
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/timeline/flows.h"
+
+#include "collector/timeline/id_map.h"
+#include "core/checksum.h"
+#include "core/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int add(struct ifp_flows *flows, uint64_t event)
+{
+	if (flows->count == flows->capacity) {
+		uint32_t capacity = flows->capacity ? flows->capacity * 2 : 1024;
+		struct ifp_flow *items =
+			reallocarray(flows->items, capacity, sizeof(*flows->items));
+
+		if (!items)
+			return ifp_fail(-ENOMEM, "out of memory for %u flows", capacity);
+		flows->items = items;
+		flows->capacity = capacity;
+	}
+	flows->items[flows->count++] = (struct ifp_flow){IFP_SLICE_NONE, IFP_SLICE_NONE, event};
+	return 0;
+}
+
+/* Ids count within a category: "ac2g" 5 and "fwdbwd" 5 are two arrows. */
+static uint64_t key_of(const struct ifp_event *event)
+{
+	uint64_t key = event->correlation * UINT64_C(0x9e3779b97f4a7c15) ^
+		       ifp_checksum(event->category.ptr, event->category.len_bytes);
+
+	return key == UINT64_MAX ? 0 : key;
+}
+
+/*
+ * Kineto names a GPU's lane by device and stream where a thread's has process and thread, so the
+ * lane of a half may be meant as a stream's.
+ */
+static int slice_of(
+	struct ifp_rank_view *view, const struct ifp_slices *slices, uint64_t i, uint32_t *slice)
+{
+	const struct ifp_timed_event *timed = &view->loaded.events[i];
+	uint32_t row = view->lane_of[i];
+
+	if (!view->lanes.rows[row].slice_count && timed->event.lane.kind == IFP_LANE_THREAD) {
+		struct ifp_lane stream = timed->event.lane;
+		int err;
+
+		stream.kind = IFP_LANE_STREAM;
+		err = ifp_lanes_find(&view->lanes, &stream, &row);
+		if (err)
+			return err;
+	}
+	*slice = ifp_slices_at(slices, &view->lanes.rows[row], timed->start_ns);
+	return 0;
+}
+
+static int take_half(struct ifp_rank_view *view, const struct ifp_slices *slices, uint64_t i,
+	struct ifp_id_map *known, struct ifp_flows *flows)
+{
+	const struct ifp_event *event = &view->loaded.events[i].event;
+	uint64_t key = key_of(event);
+	struct ifp_flow *flow;
+	uint64_t place;
+	uint32_t *end;
+	int err = 0;
+
+	if (!ifp_id_map_get(known, key, &place)) {
+		place = flows->count;
+		err = ifp_id_map_set(known, key, place);
+		if (!err)
+			err = add(flows, i);
+		if (err)
+			return err;
+	}
+	flow = &flows->items[place];
+	end = event->kind == IFP_EVENT_FLOW_START ? &flow->from : &flow->to;
+	/* A second half of the same kind: the first one stays. */
+	if (*end != IFP_SLICE_NONE)
+		return 0;
+	return slice_of(view, slices, i, end);
+}
+
+/* Keeps the flows with both ends. */
+static void drop_halves(struct ifp_flows *flows, uint64_t halves_seen)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < flows->count; i++)
+		if (flows->items[i].from != IFP_SLICE_NONE && flows->items[i].to != IFP_SLICE_NONE)
+			flows->items[kept++] = flows->items[i];
+	flows->count = kept;
+	flows->halves = halves_seen - 2 * (uint64_t)kept;
+}
+
+int ifp_flows_collect(
+	struct ifp_rank_view *view, const struct ifp_slices *slices, struct ifp_flows *flows)
+{
+	IFP_CLEANUP_ID_MAP struct ifp_id_map known = {0};
+	uint64_t seen = 0;
+
+	for (uint64_t i = 0; i < view->loaded.count; i++) {
+		enum ifp_event_kind kind = view->loaded.events[i].event.kind;
+		int err;
+
+		if (kind != IFP_EVENT_FLOW_START && kind != IFP_EVENT_FLOW_STEP &&
+			kind != IFP_EVENT_FLOW_END)
+			continue;
+		seen++;
+		if (kind == IFP_EVENT_FLOW_STEP)
+			continue;
+		err = take_half(view, slices, i, &known, flows);
+		if (err)
+			return err;
+	}
+	drop_halves(flows, seen);
+	return 0;
+}
+
+void ifp_flows_free(struct ifp_flows *flows)
+{
+	free(flows->items);
+	*flows = (struct ifp_flows){0};
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/timeline/rank_view.h"
+
+#include "core/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+bool ifp_rank_view_is_frame(const struct ifp_event *event)
+{
+	return event->source == IFP_SOURCE_KINETO &&
+	       (ifp_str_is(event->name, "Record Window End") ||
+		       ifp_str_starts_with(event->name, "Iteration Start"));
+}
+
+/* A thread may be named by what it did and by what it is called: the last name stays. */
+static void take_name(struct ifp_lane_row *row, const struct ifp_event *event)
+{
+	struct ifp_str value;
+
+	if (event->kind == IFP_EVENT_META && ifp_str_is(event->name, "thread_name") &&
+		ifp_args_find(event->args, "name", &value) && value.len_bytes > 2 &&
+		value.ptr[0] == '"')
+		row->title = (struct ifp_str){value.ptr + 1, value.len_bytes - 2};
+}
+
+static int find_lanes(struct ifp_rank_view *view)
+{
+	view->lane_of = calloc(view->loaded.count + 1, sizeof(*view->lane_of));
+	if (!view->lane_of)
+		return ifp_fail(-ENOMEM, "out of memory for the lanes of a rank");
+	for (uint64_t i = 0; i < view->loaded.count; i++) {
+		const struct ifp_event *event = &view->loaded.events[i].event;
+		int err = ifp_lanes_find(&view->lanes, &event->lane, &view->lane_of[i]);
+
+		if (err)
+			return err;
+		take_name(&view->lanes.rows[view->lane_of[i]], event);
+	}
+	return 0;
+}
+
+int ifp_rank_view_load(struct ifp_run *run, uint32_t i, struct ifp_rank_view *view)
+{
+	IFP_CLEANUP_RANK_VIEW struct ifp_rank_view loading = {.rank = ifp_run_rank(run, i)};
+	int err = ifp_run_load_events(run, i, &loading.loaded);
+
+	if (!err)
+		err = find_lanes(&loading);
+	if (!err)
+		err = ifp_steps_collect(&loading.loaded, loading.lane_of, &loading.steps);
+	if (err)
+		return ifp_fail(err, "load rank %u", loading.rank->rank);
+	if (loading.steps.count)
+		loading.lanes.rows[loading.steps.items[0].lane].main_thread = true;
+	*view = loading;
+	loading = (struct ifp_rank_view){0};
+	return 0;
+}
+
+void ifp_rank_view_free(struct ifp_rank_view *view)
+{
+	ifp_rank_events_free(&view->loaded);
+	free(view->lane_of);
+	ifp_lanes_free(&view->lanes);
+	ifp_steps_free(&view->steps);
+	*view = (struct ifp_rank_view){0};
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One rank, loaded to be drawn: its events in job time, its lanes with their names, its steps. */
+#pragma once
+
+#include "collector/store/run.h"
+#include "collector/timeline/lanes.h"
+#include "collector/timeline/steps.h"
+
+#include <stdint.h>
+
+struct ifp_rank_view {
+	const struct ifp_run_rank *rank;
+	struct ifp_rank_events loaded;
+	uint32_t *lane_of; /* row of each event's lane */
+	struct ifp_lanes lanes;
+	struct ifp_steps steps;
+};
+
+/* Rank i of the run, by its place, not its number. */
+int ifp_rank_view_load(struct ifp_run *run, uint32_t i, struct ifp_rank_view *view);
+void ifp_rank_view_free(struct ifp_rank_view *view);
+
+#define IFP_CLEANUP_RANK_VIEW IFP_CLEANUP(ifp_rank_view_free)
+
+/* What Kineto writes about itself, not about the program: marks of its window. */
+bool ifp_rank_view_is_frame(const struct ifp_event *event);

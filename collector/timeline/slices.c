@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/timeline/slices.h"
+
+#include "core/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int ifp_slices_add(struct ifp_slices *slices, const struct ifp_slice *slice)
+{
+	if (slices->count == slices->capacity) {
+		uint32_t capacity = slices->capacity ? slices->capacity * 2 : 4096;
+		struct ifp_slice *items =
+			reallocarray(slices->items, capacity, sizeof(*slices->items));
+
+		if (!items)
+			return ifp_fail(-ENOMEM, "out of memory for %u slices", capacity);
+		slices->items = items;
+		slices->capacity = capacity;
+	}
+	slices->items[slices->count++] = *slice;
+	return 0;
+}
+
+static int compare_number(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* A step goes around everything that has its extent; otherwise the order of the events stays. */
+static int compare(const void *left, const void *right)
+{
+	const struct ifp_slice *a = left, *b = right;
+	int result = compare_number(a->lane, b->lane);
+
+	if (!result)
+		result = compare_number(a->start_ns, b->start_ns);
+	if (!result)
+		result = compare_number(b->dur_ns, a->dur_ns);
+	if (!result)
+		result = compare_number(b->event == IFP_SLICE_NONE, a->event == IFP_SLICE_NONE);
+	return result ? result : compare_number(a->event, b->event);
+}
+
+static int64_t end_of(const struct ifp_slice *slice)
+{
+	return slice->start_ns + slice->dur_ns;
+}
+
+/* Puts slice i on the first sub-lane where it is apart from, or inside, what is open there. */
+static bool place(struct ifp_slices *slices, uint32_t i, uint32_t *top, uint32_t *sublanes)
+{
+	struct ifp_slice *slice = &slices->items[i];
+
+	for (uint32_t k = 0; k < IFP_MAX_SUBLANES; k++) {
+		if (k == *sublanes) {
+			top[k] = IFP_SLICE_NONE;
+			++*sublanes;
+		}
+		while (top[k] != IFP_SLICE_NONE &&
+			end_of(&slices->items[top[k]]) <= slice->start_ns)
+			top[k] = slices->items[top[k]].parent;
+		if (top[k] == IFP_SLICE_NONE || end_of(&slices->items[top[k]]) >= end_of(slice)) {
+			slice->sublane = k;
+			slice->parent = top[k];
+			top[k] = i;
+			return true;
+		}
+	}
+	slice->sublane = IFP_SLICE_NONE;
+	slice->parent = IFP_SLICE_NONE;
+	return false;
+}
+
+uint32_t ifp_slices_arrange(struct ifp_slices *slices, struct ifp_lanes *lanes)
+{
+	uint32_t top[IFP_MAX_SUBLANES];
+	uint32_t left_out = 0;
+
+	if (slices->count)
+		qsort(slices->items, slices->count, sizeof(*slices->items), compare);
+	for (uint32_t i = 0; i < slices->count;) {
+		struct ifp_lane_row *row = &lanes->rows[slices->items[i].lane];
+		uint32_t lane = slices->items[i].lane;
+
+		row->first_slice = i;
+		row->sublanes = 0;
+		for (; i < slices->count && slices->items[i].lane == lane; i++)
+			left_out += !place(slices, i, top, &row->sublanes);
+		row->slice_count = i - row->first_slice;
+	}
+	return left_out;
+}
+
+/* The last slice of the lane that starts at or before the moment; slice_count when none does. */
+static uint32_t last_started(
+	const struct ifp_slices *slices, const struct ifp_lane_row *row, int64_t at_ns)
+{
+	uint32_t low = 0, high = row->slice_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (slices->items[row->first_slice + middle].start_ns <= at_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? low - 1 : row->slice_count;
+}
+
+uint32_t ifp_slices_at(
+	const struct ifp_slices *slices, const struct ifp_lane_row *row, int64_t at_ns)
+{
+	uint32_t i = last_started(slices, row, at_ns);
+
+	if (i == row->slice_count)
+		return IFP_SLICE_NONE;
+	i += row->first_slice;
+	while (i != IFP_SLICE_NONE &&
+		(slices->items[i].sublane == IFP_SLICE_NONE || end_of(&slices->items[i]) < at_ns))
+		i = slices->items[i].parent;
+	return i;
+}
+
+void ifp_slices_free(struct ifp_slices *slices)
+{
+	free(slices->items);
+	*slices = (struct ifp_slices){0};
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The slices of one rank that go into one file, arranged so that they can be drawn: on each
+ * sub-lane any two of them nest or lie apart. Slices of one lane that overlap partly go to further
+ * sub-lanes of it.
+ */
+#pragma once
+
+#include "collector/timeline/lanes.h"
+#include "core/cleanup.h"
+
+#include <stdint.h>
+
+#define IFP_SLICE_NONE UINT32_MAX
+#define IFP_MAX_SUBLANES 64u
+
+struct ifp_slice {
+	int64_t start_ns, dur_ns;
+	uint32_t lane;
+	uint32_t event;	   /* index in the rank's events; IFP_SLICE_NONE = a step */
+	uint32_t step;	   /* index of the step when it is one */
+	uint32_t sublane;  /* IFP_SLICE_NONE: not drawn, all sub-lanes are taken at that time */
+	uint32_t parent;   /* the slice around this one on its sub-lane, IFP_SLICE_NONE = none */
+	uint64_t external; /* "External id" in analysis files; 0 = none */
+};
+
+struct ifp_slices {
+	struct ifp_slice *items;
+	uint32_t count, capacity;
+};
+
+int ifp_slices_add(struct ifp_slices *slices, const struct ifp_slice *slice);
+
+/*
+ * Sorts by lane, start and falling length, finds the sub-lanes, and tells the lanes what they
+ * hold. Gives the number of slices for which no sub-lane was left.
+ */
+uint32_t ifp_slices_arrange(struct ifp_slices *slices, struct ifp_lanes *lanes);
+
+/* The innermost slice of a lane that is open at a moment (its end counts in); IFP_SLICE_NONE. */
+uint32_t ifp_slices_at(
+	const struct ifp_slices *slices, const struct ifp_lane_row *row, int64_t at_ns);
+
+void ifp_slices_free(struct ifp_slices *slices);
+
+#define IFP_CLEANUP_SLICES IFP_CLEANUP(ifp_slices_free)

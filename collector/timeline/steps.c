@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/timeline/steps.h"
+
+#include "core/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define PROFILER_STEP "ProfilerStep#"
+
+/* Digits that a step's number may have: far from the end of int64_t. */
+#define MAX_DIGITS 18
+
+bool ifp_profiler_step(struct ifp_str name, int64_t *number)
+{
+	const uint32_t prefix = sizeof(PROFILER_STEP) - 1;
+	int64_t value = 0;
+
+	if (!ifp_str_starts_with(name, PROFILER_STEP) || name.len_bytes == prefix ||
+		name.len_bytes > prefix + MAX_DIGITS)
+		return false;
+	for (uint32_t i = prefix; i < name.len_bytes; i++) {
+		if (name.ptr[i] < '0' || name.ptr[i] > '9')
+			return false;
+		value = value * 10 + (name.ptr[i] - '0');
+	}
+	*number = value;
+	return true;
+}
+
+static enum ifp_steps_origin origin_of(const struct ifp_timed_event *timed, int64_t *number)
+{
+	const struct ifp_event *event = &timed->event;
+
+	*number = (int64_t)event->correlation;
+	if (event->source == IFP_SOURCE_STEP && event->kind == IFP_EVENT_INSTANT)
+		return IFP_STEPS_MARKS;
+	if (event->kind != IFP_EVENT_SLICE)
+		return IFP_STEPS_NONE;
+	if (event->source == IFP_SOURCE_MARK && ifp_str_is(event->category, "step"))
+		return IFP_STEPS_RANGES;
+	if (event->lane.kind == IFP_LANE_THREAD && event->source == IFP_SOURCE_KINETO &&
+		ifp_profiler_step(event->name, number))
+		return IFP_STEPS_PROFILER;
+	return IFP_STEPS_NONE;
+}
+
+static enum ifp_steps_origin best_origin(const struct ifp_rank_events *events)
+{
+	enum ifp_steps_origin best = IFP_STEPS_NONE;
+	int64_t number;
+
+	for (uint64_t i = 0; i < events->count; i++) {
+		enum ifp_steps_origin origin = origin_of(&events->events[i], &number);
+
+		if (origin != IFP_STEPS_NONE && (best == IFP_STEPS_NONE || origin < best))
+			best = origin;
+	}
+	return best;
+}
+
+static int add(struct ifp_steps *steps, const struct ifp_step *step)
+{
+	if (steps->count == steps->capacity) {
+		uint32_t capacity = steps->capacity ? steps->capacity * 2 : 64;
+		struct ifp_step *items =
+			reallocarray(steps->items, capacity, sizeof(*steps->items));
+
+		if (!items)
+			return ifp_fail(-ENOMEM, "out of memory for %u steps", capacity);
+		steps->items = items;
+		steps->capacity = capacity;
+	}
+	steps->items[steps->count++] = *step;
+	return 0;
+}
+
+/* From a mark and the one before it. */
+static struct ifp_step between_marks(const struct ifp_steps *steps, int64_t number, int64_t at_ns)
+{
+	const struct ifp_step *last = steps->count ? &steps->items[steps->count - 1] : NULL;
+	bool whole = last && last->number + 1 == number && last->end_ns < at_ns;
+
+	return (struct ifp_step){
+		.number = number,
+		.start_ns = whole ? last->end_ns : at_ns,
+		.end_ns = at_ns,
+		.whole = whole,
+	};
+}
+
+int ifp_steps_collect(
+	const struct ifp_rank_events *events, const uint32_t *lane_of, struct ifp_steps *steps)
+{
+	steps->origin = best_origin(events);
+	for (uint64_t i = 0; steps->origin != IFP_STEPS_NONE && i < events->count; i++) {
+		const struct ifp_timed_event *timed = &events->events[i];
+		struct ifp_step step = {.whole = timed->dur_ns > 0};
+		int64_t number;
+		int err;
+
+		if (origin_of(timed, &number) != steps->origin)
+			continue;
+		step.number = number;
+		step.start_ns = timed->start_ns;
+		step.end_ns = timed->start_ns + timed->dur_ns;
+		if (steps->origin == IFP_STEPS_MARKS)
+			step = between_marks(steps, number, timed->start_ns);
+		step.lane = lane_of[i];
+		err = add(steps, &step);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+const struct ifp_step *ifp_steps_at(const struct ifp_steps *steps, int64_t at_ns)
+{
+	uint32_t low = 0, high = steps->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (steps->items[middle].start_ns <= at_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || !steps->items[low - 1].whole || steps->items[low - 1].end_ns <= at_ns)
+		return NULL;
+	return &steps->items[low - 1];
+}
+
+void ifp_steps_free(struct ifp_steps *steps)
+{
+	free(steps->items);
+	*steps = (struct ifp_steps){0};
+}

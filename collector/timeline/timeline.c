@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/timeline/timeline.h"
+
+#include "collector/timeline/analysis.h"
+#include "collector/timeline/cut.h"
+#include "collector/timeline/merged.h"
+#include "core/buf.h"
+#include "core/cleanup.h"
+#include "core/error.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define SUFFIX ".pt.trace.json.gz"
+
+/* Ranks are sorted as text by the plug-in: equal widths keep their order. */
+#define RANK_DIGITS 4
+
+static int make_directory(const char *path)
+{
+	if (mkdir(path, 0777) && errno != EEXIST)
+		return ifp_fail_errno("create %s", path);
+	return 0;
+}
+
+/* The plug-in takes files for one span when the digits before the suffix are equal. */
+static int64_t span_ms(const struct ifp_run *run)
+{
+	const cJSON *started =
+		cJSON_GetObjectItemCaseSensitive(ifp_run_document(run), "started_realtime_ns");
+	int64_t ns = 0;
+
+	if (cJSON_IsString(started))
+		ns = strtoll(started->valuestring, NULL, 10);
+	else if (cJSON_IsNumber(started))
+		ns = (int64_t)started->valuedouble;
+	return ns > 0 ? ns / IFP_NS_PER_MS : 0;
+}
+
+/* A host's name as part of a file's name, in which dots and slashes have a meaning. */
+static void append_host(struct ifp_buf *out, const char *host)
+{
+	for (const char *p = host && *host ? host : "host"; *p; p++)
+		ifp_buf_append_u8(out, isalnum((unsigned char)*p) || *p == '-' ? (uint8_t)*p : '-');
+}
+
+static struct ifp_timeline_file *add_file(struct ifp_timeline_result *result)
+{
+	struct ifp_timeline_file *files =
+		reallocarray(result->files, result->count + 1, sizeof(*files));
+
+	if (!files)
+		return NULL;
+	result->files = files;
+	files[result->count] = (struct ifp_timeline_file){0};
+	return &files[result->count];
+}
+
+static int draw_merged(
+	struct ifp_run *run, const char *output_dir, struct ifp_timeline_result *result)
+{
+	IFP_CLEANUP_BUF struct ifp_buf path = {0};
+	struct ifp_timeline_file *file = add_file(result);
+	int err;
+
+	ifp_buf_printf(&path, "%s/merged/all_0.%" PRId64 SUFFIX, output_dir, span_ms(run));
+	ifp_buf_append_u8(&path, 0);
+	err = file ? ifp_buf_status(&path) : -ENOMEM;
+	if (!err)
+		err = ifp_merged_write(run, (const char *)path.data, file);
+	result->count += !err;
+	return err;
+}
+
+static int draw_rank(struct ifp_run *run, uint32_t i, const struct ifp_cut *cut,
+	const char *output_dir, struct ifp_timeline_result *result)
+{
+	IFP_CLEANUP_BUF struct ifp_buf path = {0};
+	const struct ifp_run_rank *rank = ifp_run_rank(run, i);
+	struct ifp_timeline_file *file = add_file(result);
+	bool written = false;
+	int err;
+
+	ifp_buf_printf(&path, "%s/ranks/", output_dir);
+	append_host(&path, rank->host);
+	ifp_buf_printf(
+		&path, "_%0*" PRIu32 ".%" PRId64 SUFFIX, RANK_DIGITS, rank->rank, span_ms(run));
+	ifp_buf_append_u8(&path, 0);
+	err = file ? ifp_buf_status(&path) : -ENOMEM;
+	if (!err)
+		err = ifp_analysis_write(run, i, cut, (const char *)path.data, &written, file);
+	result->count += !err && written;
+	return err;
+}
+
+static int draw_ranks(
+	struct ifp_run *run, const char *output_dir, struct ifp_timeline_result *result)
+{
+	IFP_CLEANUP_CUT struct ifp_cut cut = {0};
+	int err = ifp_cut_find(run, &cut);
+
+	for (uint32_t i = 0; i < ifp_run_rank_count(run) && !err; i++)
+		err = draw_rank(run, i, &cut, output_dir, result);
+	result->common_steps = cut.count;
+	return err;
+}
+
+static int make_directories(const char *output_dir)
+{
+	IFP_CLEANUP_BUF struct ifp_buf path = {0};
+	int err = make_directory(output_dir);
+
+	for (int i = 0; i < 2 && !err; i++) {
+		ifp_buf_clear(&path);
+		ifp_buf_printf(&path, "%s/%s", output_dir, i ? "ranks" : "merged");
+		ifp_buf_append_u8(&path, 0);
+		err = ifp_buf_status(&path);
+		if (!err)
+			err = make_directory((const char *)path.data);
+	}
+	return err;
+}
+
+int ifp_timeline_draw(
+	struct ifp_run *run, const char *output_dir, struct ifp_timeline_result *result)
+{
+	IFP_CLEANUP(ifp_timeline_result_free) struct ifp_timeline_result drawn = {0};
+	int err = make_directories(output_dir);
+
+	if (!err)
+		err = draw_merged(run, output_dir, &drawn);
+	if (!err)
+		err = draw_ranks(run, output_dir, &drawn);
+	if (err)
+		return ifp_fail(err, "draw the timeline into %s", output_dir);
+	*result = drawn;
+	drawn = (struct ifp_timeline_result){0};
+	return 0;
+}
+
+void ifp_timeline_result_free(struct ifp_timeline_result *result)
+{
+	for (uint32_t i = 0; i < result->count; i++)
+		free(result->files[i].path);
+	free(result->files);
+	*result = (struct ifp_timeline_result){0};
+}

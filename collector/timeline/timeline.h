@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Draws a run for TensorBoard: below output_dir
+ *
+ *   merged/all_0.<ms>.pt.trace.json.gz         all ranks on one time axis, to look at
+ *   ranks/<host>_<rank>.<ms>.pt.trace.json.gz  one file per rank, for the plug-in's analyses:
+ *                                              Overview, Operator, Kernel, Trace, Distributed
+ *
+ * The two are runs of their own, because the plug-in takes everything in one directory as one run.
+ * <ms> is the start of the run in ms since the epoch, the same for all files: the plug-in compares
+ * files of one span. The form is the one that torch-tb-profiler 0.4.3 reads.
+ *
+ * One rank is in memory at a time. What is not drawn becomes rows of the run's ledger
+ * ("timeline-left-out"). Files appear whole or not at all.
+ */
+#pragma once
+
+#include "collector/store/run.h"
+
+#include <stdint.h>
+
+struct ifp_timeline_file {
+	char *path;
+	uint32_t rank;	     /* IFP_FRAME_NO_RANK for the merged timeline */
+	uint64_t bytes;	     /* on disk */
+	uint64_t json_bytes; /* unpacked: what the browser has to load */
+	uint64_t events;
+};
+
+struct ifp_timeline_result {
+	struct ifp_timeline_file *files; /* the merged timeline first, then by rank */
+	uint32_t count;
+	uint32_t common_steps; /* steps that the files of all ranks hold; 0 = none were found */
+};
+
+/*
+ * Makes the directories where needed. On failure no file of this call is half written; those that
+ * were finished stay, and *result is untouched.
+ */
+int ifp_timeline_draw(
+	struct ifp_run *run, const char *output_dir, struct ifp_timeline_result *result);
+void ifp_timeline_result_free(struct ifp_timeline_result *result);
