@@ -12,8 +12,7 @@
 #define MAX_WAIT_MS 100
 /* Events in one turn from which the rings are looked at more often. */
 #define BUSY_EVENTS 200
-/* What a signal to an agent whose program has ended leaves it: mpirun kills 0.97 s after SIGTERM.
- */
+/* What a signal to an agent whose program has ended leaves it before somebody kills it. */
 #define HURRY_NS (500 * IFP_NS_PER_MS)
 
 struct ifp_agent_counters ifp_agent_count(const struct ifp_agent *agent)
@@ -118,6 +117,9 @@ static void send_what_is_due(struct ifp_agent *agent, int64_t now_ns)
 	const struct ifp_agent_counters counters = ifp_agent_count(agent);
 
 	ifp_rank_clocks_tick(agent->clocks, now_ns);
+	/* the launcher is about to end this rank: what is on its way is not lost */
+	if (agent->session.flush)
+		ifp_event_blocks_flush(agent->blocks);
 	ifp_event_blocks_tick(agent->blocks, now_ns);
 	ifp_session_tick(&agent->session, now_ns, &counters);
 	ifp_uplink_pump(agent->uplink);

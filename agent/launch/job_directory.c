@@ -17,8 +17,8 @@
 
 /* The last job that leaves may remove the common folder while another one enters. */
 #define MAKE_TRIES 3
-/* A job that has just begun has a directory and no collector yet. */
-#define STALE_S 60
+/* A job that has just begun has a directory and nobody who listens yet. */
+#define STALE_S 2
 
 /* Not $TMPDIR: it may differ between ranks, and be too long for the path of a socket. */
 static void parent_path(char *path, size_t size_bytes)
@@ -73,14 +73,14 @@ void ifp_job_directory_leave(const char *path)
 		rmdir(parent);
 }
 
-static bool collector_answers(int parent, const char *name)
+/* Whether somebody listens on the socket of this name. What cannot be asked is taken for alive. */
+static bool answers(int directory, const char *name)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	IFP_CLEANUP_FD int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int used = snprintf(address.sun_path, sizeof(address.sun_path),
-		"/proc/self/fd/%d/%.80s/collector", parent, name);
+	int used = snprintf(
+		address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", directory, name);
 
-	/* what cannot be asked is taken for alive */
 	if (fd < 0 || used >= (int)sizeof(address.sun_path))
 		return true;
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
@@ -88,7 +88,13 @@ static bool collector_answers(int parent, const char *name)
 	return errno != ECONNREFUSED && errno != ENOENT;
 }
 
-static void remove_directory(int parent, const char *name)
+static bool is_name(const struct dirent *entry)
+{
+	return strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
+}
+
+/* Removes a job's directory unless one of its agents or its collector is alive. */
+static void remove_dead(int parent, const char *name)
 {
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	IFP_CLEANUP_DIR DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -97,7 +103,12 @@ static void remove_directory(int parent, const char *name)
 	if (!dir)
 		return;
 	while ((entry = readdir(dir))) {
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+		if (is_name(entry) && answers(fd, entry->d_name))
+			return;
+	}
+	rewinddir(dir);
+	while ((entry = readdir(dir))) {
+		if (is_name(entry))
 			unlinkat(fd, entry->d_name, 0);
 	}
 	unlinkat(parent, name, AT_REMOVEDIR);
@@ -122,7 +133,6 @@ void ifp_job_directory_clean(const char *own_job)
 		if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
 			!S_ISDIR(st.st_mode) || st.st_mtime > time(NULL) - STALE_S)
 			continue;
-		if (!collector_answers(dirfd(dir), entry->d_name))
-			remove_directory(dirfd(dir), entry->d_name);
+		remove_dead(dirfd(dir), entry->d_name);
 	}
 }

@@ -15,7 +15,7 @@ int ifp_job_directory_make(const char *job, char **out);
 void ifp_job_directory_leave(const char *path);
 
 /*
- * Removes what killed processes of other jobs have left: directories whose collector does not
- * answer and that have not changed for a minute. Never fails.
+ * Removes what killed processes of other jobs have left: directories in which nobody listens and
+ * that have not changed for 2 s. Never fails.
  */
 void ifp_job_directory_clean(const char *own_job);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include "agent/options.h"
+
+#include <errno.h>
+
+static int read_steps(const char **items, size_t count, struct ifp_window_wishes *wishes)
+{
+	const struct ifp_option_list steps = {items, count};
+
+	return ifp_agent_windows(&steps, wishes);
+}
+
+static void test_without_the_option_five_steps_are_recorded(void **state)
+{
+	struct ifp_window_wishes wishes;
+
+	(void)state;
+	assert_ok(read_steps(NULL, 0, &wishes));
+	assert_int_equal(wishes.count, 1);
+	assert_int_equal(wishes.items[0].first, 0);
+	assert_int_equal(wishes.items[0].count, 5);
+}
+
+static void test_counts_and_ranges_may_be_mixed(void **state)
+{
+	const char *items[] = {"3", "200:205", "7:7"};
+	struct ifp_window_wishes wishes;
+
+	(void)state;
+	assert_ok(read_steps(items, 3, &wishes));
+	assert_int_equal(wishes.count, 3);
+	assert_int_equal(wishes.items[0].count, 3);
+	assert_int_equal(wishes.items[1].first, 200);
+	assert_int_equal(wishes.items[1].count, 6);
+	assert_int_equal(wishes.items[2].first, 7);
+	assert_int_equal(wishes.items[2].count, 1);
+}
+
+static void test_zero_records_none(void **state)
+{
+	const char *items[] = {"0"};
+	struct ifp_window_wishes wishes;
+
+	(void)state;
+	assert_ok(read_steps(items, 1, &wishes));
+	assert_int_equal(wishes.count, 0);
+}
+
+static void test_anything_else_is_refused(void **state)
+{
+	const char *bad[] = {"", "x", "-1", "+3", "3x", "5:", ":5", "0:3", "9:8", "1:2:3", " 4",
+		"99999999999999999999", "1:99999999999999999999"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct ifp_window_wishes wishes = {.count = 42};
+
+		if (read_steps(&bad[i], 1, &wishes) != -EINVAL)
+			fail_msg("--steps \"%s\" was taken", bad[i]);
+		assert_int_equal(wishes.count, 42);
+		ifp_error_clear();
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_without_the_option_five_steps_are_recorded),
+		cmocka_unit_test(test_counts_and_ranges_may_be_mixed),
+		cmocka_unit_test(test_zero_records_none),
+		cmocka_unit_test(test_anything_else_is_refused),
+	};
+
+	return RUN_TESTS(tests);
+}
