@@ -98,7 +98,7 @@ void ifp_session_store_run(struct ifp_session *session)
 	cJSON_AddStringToObject(document, "job", session->roster.job);
 	cJSON_AddStringToObject(document, "program", program ? program : "");
 	cJSON_AddNumberToObject(document, "world", session->roster.world);
-	ifp_document_add_int64(document, "started_realtime_ns", ifp_clock_realtime_ns());
+	ifp_document_add_int64(document, "started_realtime_ns", session->started_realtime_ns);
 	cJSON_AddStringToObject(document, "infprof", INFPROF_VERSION);
 	cJSON_AddStringToObject(document, "output", session->config->output);
 	if (session->roster.called)
@@ -195,6 +195,7 @@ int ifp_session_new(const struct ifp_session_config *config, struct ifp_server *
 	session->server = server;
 	session->outlet = (struct ifp_outlet){outlet_send, outlet_store, session};
 	session->started_ns = ifp_clock_raw_ns();
+	session->started_realtime_ns = ifp_clock_realtime_ns();
 	if (getrandom(&session->run_id, sizeof(session->run_id), 0) < 0 ||
 		getrandom(&name, sizeof(name), 0) < 0)
 		return ifp_fail_errno("draw the number of the run");

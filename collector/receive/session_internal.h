@@ -33,7 +33,7 @@ struct ifp_session {
 	char *archive_path;
 	uint64_t run_id;
 	char name[17]; /* of this life of the collector */
-	int64_t started_ns;
+	int64_t started_ns, started_realtime_ns;
 	int64_t probed_ns;
 
 	struct ifp_roster roster;

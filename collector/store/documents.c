@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a rank that was gone before its RANK document came. */
+#define UNKNOWN_HOST "unknown"
 #define DOCUMENT_MAX_BYTES (1024u * 1024u)
 
 int ifp_run_grow(void *items, uint32_t count, uint32_t *capacity, size_t size_bytes)
@@ -50,7 +52,10 @@ static int find_member(struct ifp_run *run, uint32_t rank, struct ifp_run_member
 			return err;
 		memmove(run->members + low + 1, run->members + low,
 			(run->member_count++ - low) * sizeof(*run->members));
-		run->members[low] = (struct ifp_run_member){.seen.rank = rank};
+		run->members[low] = (struct ifp_run_member){
+			.seen.rank = rank,
+			.seen.host = UNKNOWN_HOST,
+		};
 	}
 	*out = &run->members[low];
 	return 0;
@@ -114,6 +119,7 @@ static int take_document(struct ifp_run *run, const struct ifp_frame *frame)
 {
 	struct ifp_run_member *member;
 	const cJSON *document;
+	const char *host;
 	int err = parse_document(run, frame, &document);
 
 	if (err || !document)
@@ -132,7 +138,8 @@ static int take_document(struct ifp_run *run, const struct ifp_frame *frame)
 	switch (frame->type) {
 	case IFP_FRAME_RANK:
 		member->seen.document = document;
-		member->seen.host = ifp_document_text(document, "host");
+		host = ifp_document_text(document, "host");
+		member->seen.host = host ? host : UNKNOWN_HOST;
 		ifp_document_int(document, "child_pid", &member->seen.pid);
 		return 0;
 	case IFP_FRAME_END:

@@ -26,7 +26,7 @@ struct ifp_ledger_row {
 
 struct ifp_run_rank {
 	uint32_t rank;
-	const char *host;
+	const char *host;                /* "unknown" when its RANK frame was lost */
 	int64_t pid;                     /* of the program */
 	bool ended;                      /* an END document is there */
 	const cJSON *document;           /* IFP_FRAME_RANK; NULL when its frame was lost */
