@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* infprof timeline: draws a run for TensorBoard again, from its archive alone. */
+#include "cli/verb.h"
+
+#include "collector/report/report.h"
+#include "collector/timeline/timeline.h"
+#include "core/cleanup.h"
+#include "core/error.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+struct values {
+	const char *output;
+};
+
+static const struct ifp_option options[] = {
+	{.name = "output",
+		.letter = 'o',
+		.argument = "DIR",
+		.environment = "",
+		.doc = "The directory to write to; it is made when there is none.",
+		.type = IFP_OPTION_TEXT,
+		.offset = offsetof(struct values, output)},
+};
+
+static const struct ifp_command_section sections[] = {
+	{"FILES", "merged/\n\tall ranks on one time axis, to look at\n\n"
+		  "ranks/\n\tone file for each rank, for the analyses of TensorBoard's plug-in\n\n"
+		  "report.txt, report.json\n\tthe verdict and the facts behind it\n"},
+};
+
+static const struct ifp_command command = {
+	.name = "infprof timeline",
+	.synopsis = "ARCHIVE|DIR -o DIR",
+	.summary = "draw the timeline of a run for TensorBoard",
+	.description =
+		"Draws what the archive holds, also when the run or its collector was killed, and "
+		"writes the reports beside it. Files of the same names are replaced; the archive "
+		"is "
+		"not changed.",
+	.options = options,
+	.option_count = IFP_ARRAY_SIZE(options),
+	.sections = sections,
+	.section_count = IFP_ARRAY_SIZE(sections),
+	.options_anywhere = true,
+};
+
+static void print_files(const struct ifp_timeline_result *result, const char *output)
+{
+	for (uint32_t i = 0; i < result->count; i++)
+		printf("%s  %" PRIu64 " bytes, %" PRIu64 " events\n", result->files[i].path,
+			result->files[i].bytes, result->files[i].events);
+	printf("tensorboard --logdir %s\n", output);
+}
+
+static int run(const void *values, const struct ifp_arguments *arguments)
+{
+	const struct values *v = values;
+	IFP_CLEANUP(ifp_timeline_result_free) struct ifp_timeline_result result = {0};
+	IFP_CLEANUP(ifp_run_close) struct ifp_run *archive = NULL;
+	IFP_CLEANUP_REPORT struct ifp_report report = {0};
+	char path[PATH_MAX];
+	int err;
+
+	if (!v->output)
+		return ifp_verb_usage(&ifp_verb_timeline, "-o DIR is missing");
+	err = ifp_verb_archive(arguments->items[0], path);
+	if (!err)
+		err = ifp_run_open(path, &archive);
+	if (!err && mkdir(v->output, 0777) < 0 && errno != EEXIST)
+		err = ifp_fail_errno("create %s", v->output);
+	if (!err)
+		err = ifp_timeline_draw(archive, v->output, &result);
+	if (!err)
+		err = ifp_report_make(archive, &report);
+	if (!err)
+		err = ifp_report_write(&report, v->output);
+	if (err < 0)
+		return err;
+	puts(report.headline);
+	print_files(&result, v->output);
+	return IFP_EXIT_OK;
+}
+
+const struct ifp_verb ifp_verb_timeline = {
+	.command = &command,
+	.values_bytes = sizeof(struct values),
+	.min_arguments = 1,
+	.max_arguments = 1,
+	.run = run,
+};

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verbs of infprof on archives of jobs that never ran (tests/harness/sample_job.h)."""
+
+import gzip
+import json
+import subprocess
+import unittest
+
+import harness
+
+SAMPLE = harness.BUILD / "tests" / "sample_archive"
+
+
+def infprof(*arguments, **options):
+    return harness.run([harness.INFPROF, *arguments], **options)
+
+
+class Cli(harness.TestCase):
+    def sample(self, name="run.ifp", ranks=8, steps=5, slow=3, ms=300, only=None, job=None):
+        path = self.folder / name
+        command = [SAMPLE, path, ranks, steps, slow, ms]
+        if only is not None:
+            command += [only]
+        if job is not None:
+            command += [job]
+        self.assertEnded(harness.run(command), 0)
+        return path
+
+    def assertRefused(self, result, status, text):
+        """One clear line on stderr, nothing on stdout."""
+        self.assertEnded(result, status)
+        self.assertEqual(result.stdout, "")
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        self.assertIn(text, result.stderr)
+
+
+class Use(Cli):
+    def test_help_lists_the_verbs(self):
+        result = infprof("--help")
+        self.assertEnded(result, 0)
+        for verb in ["report", "timeline", "export", "check", "collect"]:
+            self.assertRegex(result.stdout, rf"(?m)^  {verb} ")
+            self.assertEnded(infprof(verb, "--help"), 0)
+            self.assertIn(f"Usage: infprof {verb} ", infprof(verb, "--help").stdout)
+
+    def test_version(self):
+        self.assertRegex(infprof("--version").stdout, r"^infprof \d+\.\d+\.\d+\n$")
+
+    def test_bad_use_is_one_line_and_status_2(self):
+        archive = self.sample()
+        cases = [
+            ([], "a command is missing"),
+            (["merge"], 'there is no command "merge"'),
+            (["--nope"], "there is no option --nope"),
+            (["report"], "an argument is missing"),
+            (["report", archive, "more"], 'one argument too many: "more"'),
+            (["report", "--nope", archive], "there is no option --nope"),
+            (["timeline", archive], "-o DIR is missing"),
+            (["export", archive], "-o FILE is missing"),
+            (["export", archive, "-o", "x", "--rank", "three"], '"three" is no whole number'),
+            (["export", archive, "-o", "x", "--format", "csv"], '"csv" is none of chrome'),
+            (["collect", archive], "-o ARCHIVE|DIR is missing"),
+        ]
+        for arguments, text in cases:
+            with self.subTest(arguments=arguments):
+                self.assertRefused(infprof(*arguments), 2, text)
+
+    def test_bad_archives_are_one_line_and_status_1(self):
+        other = self.folder / "text.ifp"
+        other.write_text("hello\n")
+        newer = self.sample("newer.ifp")
+        content = bytearray(newer.read_bytes())
+        content[8] = 99  # the version, behind the magic
+        newer.write_bytes(content)
+        for path, text in [
+            (self.folder / "none.ifp", "No such file"),
+            (self.folder, "run.ifp"),
+            (other, "text.ifp"),
+            (newer, "version 99"),
+        ]:
+            with self.subTest(path=path):
+                self.assertRefused(infprof("report", path), 1, text)
+                self.assertRefused(infprof("timeline", path, "-o", self.output), 1, text)
+                self.assertFalse(self.output.exists())
+
+    def test_a_full_disk_behind_stdout_is_a_failure(self):
+        archive = self.sample()
+        with open("/dev/full", "w") as full:
+            status = subprocess.run(
+                [harness.INFPROF, "report", archive],
+                stdout=full,
+                stderr=subprocess.DEVNULL,
+                timeout=60,
+                check=False,
+            ).returncode
+        self.assertEqual(status, 1)
+
+
+class Report(Cli):
+    def test_names_the_slow_rank(self):
+        self.sample()
+        result = infprof("report", self.folder)  # the directory means run.ifp in it
+        self.assertEnded(result, 0)
+        self.assertRegex(
+            result.stdout.splitlines()[0],
+            r"^8 of 8 ranks, 5 steps, one host, one clock; "
+            r"rank 3 is late: 30\d ms at all_reduce in 5 of 5 steps$",
+        )
+
+    def test_json_behind_the_argument(self):
+        archive = self.sample(slow=0, ms=0, steps=8)
+        result = infprof("report", archive, "--json")
+        self.assertEnded(result, 0)
+        report = json.loads(result.stdout)
+        self.assertEqual(report["schema"], 1)
+        self.assertIsNone(report["verdict"]["rank"])
+        self.assertEqual(report["verdict"]["kind"], "nobody")
+
+    def test_an_archive_without_its_end_still_gives_a_verdict(self):
+        archive = self.sample()
+        content = archive.read_bytes()
+        archive.write_bytes(content[: len(content) - 200])
+        result = infprof("report", archive)
+        self.assertEnded(result, 0)
+        self.assertIn("rank 3 is late", result.stdout)
+
+
+class Timeline(Cli):
+    def test_draws_from_the_archive_alone(self):
+        archive = self.sample()
+        before = archive.read_bytes()
+        result = infprof("timeline", archive, "-o", self.output)
+        self.assertEnded(result, 0)
+        self.assertIn("rank 3 is late", result.stdout.splitlines()[0])
+        merged = list((self.output / "merged").glob("*.pt.trace.json.gz"))
+        ranks = list((self.output / "ranks").glob("*.pt.trace.json.gz"))
+        self.assertEqual((len(merged), len(ranks)), (1, 8))
+        for path in merged + ranks:
+            with gzip.open(path, "rt") as file:
+                self.assertIn("traceEvents", json.load(file))
+            self.assertIn(str(path), result.stdout)
+        self.assertEqual(harness.report(self.output)["verdict"]["rank"], 3)
+        self.assertIn(f"tensorboard --logdir {self.output}", result.stdout)
+        self.assertEqual(archive.read_bytes(), before)
+
+
+class Export(Cli):
+    def test_every_event_of_every_rank(self):
+        archive = self.sample(ranks=4, steps=6)
+        events = harness.export(archive)
+        self.assertEqual(len([e for e in events if e["ph"] != "M"]), 4 * 6 * 4)
+        self.assertEqual(len([e for e in events if e["name"] == "gloo:all_reduce"]), 4 * 6 * 2)
+        processes = {e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M"}
+        self.assertEqual(sorted(processes.values()), [f"rank {r} node1" for r in range(4)])
+        self.assertEqual({e["pid"] for e in events}, set(processes))
+
+    def test_one_rank_keeps_its_numbers(self):
+        archive = self.sample(ranks=4, steps=6)
+        events = harness.export(archive, rank=2)
+        self.assertEqual(len(events), 6 * 4)
+        self.assertEqual({e["pid"] for e in events}, {1002})
+        operator = next(e for e in events if e["name"] == "aten::mm")
+        self.assertEqual(operator["args"], {"External id": 5})
+        self.assertEqual(operator["dur"], 1000)
+
+    def test_a_rank_that_is_not_there(self):
+        archive = self.sample(ranks=2)
+        target = self.folder / "x.json"
+        self.assertRefused(
+            infprof("export", archive, "--rank", 7, "-o", target), 1, "no rank 7"
+        )
+        self.assertFalse(target.exists())
+
+
+class Check(Cli):
+    def test_whole_files_are_counted(self):
+        archive = self.sample(ranks=2, steps=5)
+        trace = self.folder / "trace.json.gz"
+        with gzip.open(trace, "wt") as file:
+            json.dump({"traceEvents": [{"name": "a", "ph": "X", "ts": 1, "dur": 2}]}, file)
+        result = infprof("check", archive, trace)
+        self.assertEnded(result, 0)
+        lines = result.stdout.splitlines()
+        self.assertRegex(lines[0], r"run\.ifp: archive, \d+ frames, 40 events$")
+        self.assertRegex(lines[1], r"trace\.json\.gz: trace, 1 events$")
+
+    def test_damage_is_found_and_the_rest_is_read(self):
+        archive = self.sample(ranks=2, steps=5)
+        content = bytearray(archive.read_bytes())
+        middle = len(content) // 2
+        content[middle : middle + 8] = bytes(8)
+        archive.write_bytes(content)
+        good = self.sample("good.ifp", ranks=2, steps=5)
+        result = infprof("check", archive, good, self.folder / "none")
+        self.assertEnded(result, 1)
+        lines = result.stdout.splitlines()
+        self.assertIn("damaged", lines[0])
+        self.assertNotIn("damaged", lines[1])
+        self.assertIn("No such file", lines[2])
+
+    def test_a_trace_that_was_cut_off(self):
+        trace = self.folder / "cut.json"
+        trace.write_text('{"traceEvents":[{"name":"a","ph":"X","ts":1,"dur":2},{"name":')
+        result = infprof("check", trace)
+        self.assertEnded(result, 1)
+        self.assertIn("cut.json: damaged", result.stdout)
+
+
+class Collect(Cli):
+    def test_a_spool_is_added_once(self):
+        self.output.mkdir()
+        spools = [self.sample(f"rank{r}.ifp", ranks=8, only=r) for r in range(8)]
+        first = infprof("collect", *spools[:7], "-o", self.output)
+        self.assertEnded(first, 0)
+        self.assertIn("0 were there already", first.stdout)
+        second = infprof("collect", *spools, "-o", self.output)
+        self.assertEnded(second, 0)
+        self.assertRegex(second.stdout, r"added (\d+) frames, \d+ were there already")
+        self.assertIn("rank 3 is late", infprof("report", self.output).stdout)
+        self.assertEqual(len(harness.export(self.output / "run.ifp", rank=7)), 20)
+        self.assertEqual(len(harness.export(self.output / "run.ifp", rank=0)), 20)
+
+    def test_a_spool_of_another_job_is_refused(self):
+        archive = self.sample(ranks=2)
+        before = archive.read_bytes()
+        spool = self.sample("other.ifp", ranks=2, only=1, job="job-2")
+        self.assertRefused(infprof("collect", spool, "-o", archive), 1, "is of job job-2")
+        self.assertEqual(archive.read_bytes(), before)
+
+    def test_a_spool_that_is_not_there_makes_no_archive(self):
+        target = self.folder / "new.ifp"
+        self.assertRefused(
+            infprof("collect", self.folder / "none", "-o", target), 1, "No such file"
+        )
+        self.assertFalse(target.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
