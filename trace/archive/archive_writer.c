@@ -42,7 +42,7 @@ static int write_all(
 		if (written == 0)
 			return -EIO;
 		offset += (uint64_t)written;
-		for (int i = 0; i < 2; i++) {
+		for (int i = 0; i < 2 && written > 0; i++) {
 			size_t part = (size_t)written < parts[i].iov_len ? (size_t)written
 									 : parts[i].iov_len;
 

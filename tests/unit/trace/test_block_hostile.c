@@ -76,19 +76,21 @@ static void every_cut_is_refused(void **state)
 }
 
 /* A flip inside of a text or a number gives other events: the frame's checksum is for that. */
-static void every_flipped_bit_is_survived(void **state)
+static void a_flipped_bit_of_any_byte_is_survived(void **state)
 {
 	IFP_CLEANUP_BUF struct ifp_buf payload = {0};
+	struct random random = {8};
 	size_t refused = 0;
 
 	(void)state;
 	make_payload(2, &payload);
-	for (size_t bit = 0; bit < payload.len_bytes * 8; bit++) {
+	for (size_t at = 0; at < payload.len_bytes; at++) {
+		uint8_t bit = (uint8_t)(1u << random_below(&random, 8));
 		int err;
 
-		payload.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		payload.data[at] ^= bit;
 		err = decode_exact(payload.data, payload.len_bytes);
-		payload.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		payload.data[at] ^= bit;
 		assert_true(err == 0 || err == -EBADMSG);
 		refused += err != 0;
 	}
@@ -97,20 +99,20 @@ static void every_flipped_bit_is_survived(void **state)
 
 static void random_changes_are_survived(void **state)
 {
+	IFP_CLEANUP_BUF struct ifp_buf payload = {0}, changed = {0};
 	struct random random = {3};
 
 	(void)state;
-	for (uint32_t round = 0; round < 2000; round++) {
-		IFP_CLEANUP_BUF struct ifp_buf payload = {0};
+	make_payload(4, &payload);
+	for (uint32_t round = 0; round < 3000; round++) {
 		int err;
 
-		if (round % 500 == 0)
-			ifp_error_clear();
-		make_payload(4 + round % 3, &payload);
+		ifp_buf_clear(&changed);
+		ifp_buf_append(&changed, payload.data, payload.len_bytes);
 		for (uint64_t changes = 1 + random_below(&random, 8); changes; changes--)
-			payload.data[random_below(&random, payload.len_bytes)] =
+			changed.data[random_below(&random, changed.len_bytes)] =
 				(uint8_t)random_next(&random);
-		err = decode_exact(payload.data, payload.len_bytes);
+		err = decode_exact(changed.data, changed.len_bytes);
 		assert_true(err == 0 || err == -EBADMSG);
 	}
 }
@@ -187,7 +189,7 @@ int main(void)
 		/* First, because it looks at the largest memory so far. */
 		cmocka_unit_test(a_lying_head_takes_little_memory),
 		cmocka_unit_test(every_cut_is_refused),
-		cmocka_unit_test(every_flipped_bit_is_survived),
+		cmocka_unit_test(a_flipped_bit_of_any_byte_is_survived),
 		cmocka_unit_test(random_changes_are_survived),
 		cmocka_unit_test(random_bytes_are_refused),
 		cmocka_unit_test(another_version_is_named),
