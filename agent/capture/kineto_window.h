@@ -20,7 +20,7 @@
 /* PROFILE_START_ITERATION=N records from the hook's step N + 2 on (torch 2.11 and 2.13). */
 #define IFP_KINETO_FIRST_STEP_OFFSET 2
 /* How many steps N must lie ahead when Kineto is told; it applies a window between two steps. */
-#define IFP_KINETO_LEAD_STEPS 2
+#define IFP_KINETO_LEAD_STEPS 1
 /*
  * A time window's warm-up lies before its start, and Kineto looks only once a second whether to
  * begin it: a window that it gets later than this before the start is not recorded.

@@ -115,16 +115,16 @@ static void windows_that_cannot_be_are_refused(void **state)
 	ifp_error_clear();
 }
 
-/* Step 16 is the last after which iteration 18 still lies two steps ahead. */
+/* Step 17 is the last after which iteration 18 still lies ahead. */
 static void a_start_that_is_too_near_is_late(void **state)
 {
 	struct ifp_window_track track = offered(&steps_20_to_24, 5);
 
 	(void)state;
-	assert_true(ifp_window_ask(&track, true, at(SECONDS(1), 16)));
+	assert_true(ifp_window_ask(&track, true, at(SECONDS(1), 17)));
 	track = offered(&steps_20_to_24, 5);
-	assert_false(ifp_window_ask(&track, true, at(SECONDS(1), 17)));
-	assert_closed(&track, IFP_WINDOW_LATE, "asked after step 17");
+	assert_false(ifp_window_ask(&track, true, at(SECONDS(1), 18)));
+	assert_closed(&track, IFP_WINDOW_LATE, "asked after step 18");
 }
 
 static void a_time_without_room_for_the_warm_up_is_late(void **state)
