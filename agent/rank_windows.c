@@ -10,8 +10,23 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Kineto asks once a second and needs a moment to prepare: nearer than this is too late. */
-#define TIME_AHEAD_MS 1500
+/* Kineto asks once a second and must know of a time window 2.25 s before: nearer is too late. */
+#define TIME_AHEAD_MS 3300
+
+static bool find_step(void *context, uint64_t step, int64_t *realtime_ns)
+{
+	const struct ifp_rank_windows_config *config = context;
+
+	return ifp_step_log_find(config->steps, config->clocks, step, realtime_ns);
+}
+
+void ifp_rank_windows_setup(
+	struct ifp_rank_windows *windows, const struct ifp_rank_windows_config *config)
+{
+	*windows = (struct ifp_rank_windows){.config = *config};
+	ifp_kineto_set_step_times(config->kineto,
+		(struct ifp_step_times){.find = find_step, .context = &windows->config});
+}
 
 static bool read_window(const cJSON *document, struct ifp_window *out)
 {

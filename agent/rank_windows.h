@@ -36,6 +36,10 @@ struct ifp_rank_windows {
 	uint64_t attempted; /* windows handed to Kineto */
 };
 
+/* Copies config; windows must stay where it is. */
+void ifp_rank_windows_setup(
+	struct ifp_rank_windows *windows, const struct ifp_rank_windows_config *config);
+
 /* WINDOW_PLAN: answers with WINDOW_ACK. */
 void ifp_rank_windows_plan(
 	struct ifp_rank_windows *windows, const cJSON *document, uint64_t steps_now);

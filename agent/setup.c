@@ -151,14 +151,14 @@ static int make_clocks(struct ifp_agent *agent)
 
 	if (err)
 		return err;
-	agent->windows.config = (struct ifp_rank_windows_config){
-		.kineto = agent->kineto,
-		.uplink = agent->uplink,
-		.blocks = agent->blocks,
-		.steps = agent->steps,
-		.clocks = agent->clocks,
-		.sink = agent->sink,
-	};
+	ifp_rank_windows_setup(&agent->windows, &(struct ifp_rank_windows_config){
+							.kineto = agent->kineto,
+							.uplink = agent->uplink,
+							.blocks = agent->blocks,
+							.steps = agent->steps,
+							.clocks = agent->clocks,
+							.sink = agent->sink,
+						});
 	return 0;
 }
 

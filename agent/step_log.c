@@ -70,3 +70,18 @@ void ifp_step_log_match(const struct ifp_step_log *log, const struct ifp_rank_cl
 			steps[1] = step;
 	}
 }
+
+/* From the newest on: a second process of the rank counts from 1 again. */
+bool ifp_step_log_find(const struct ifp_step_log *log, const struct ifp_rank_clocks *clocks,
+	uint64_t step, int64_t *realtime_ns)
+{
+	uint64_t oldest = log->count > IFP_STEP_LOG_STEPS ? log->count - IFP_STEP_LOG_STEPS : 0;
+
+	for (uint64_t i = log->count; i-- > oldest;) {
+		if (log->entries[i % IFP_STEP_LOG_STEPS].number == step) {
+			*realtime_ns = moment_of(log, clocks, i);
+			return true;
+		}
+	}
+	return false;
+}

@@ -8,6 +8,7 @@
 #include "agent/capture/capture.h"
 #include "agent/rank_clocks.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define IFP_STEP_LOG_STEPS 16384u
@@ -33,3 +34,7 @@ struct ifp_sink ifp_step_log_sink(struct ifp_step_log *log);
  */
 void ifp_step_log_match(const struct ifp_step_log *log, const struct ifp_rank_clocks *clocks,
 	const int64_t *end_realtime_ns, uint64_t count, uint64_t steps[2]);
+
+/* REALTIME of the mark of a step; false when it is not among the latest ones. */
+bool ifp_step_log_find(const struct ifp_step_log *log, const struct ifp_rank_clocks *clocks,
+	uint64_t step, int64_t *realtime_ns);

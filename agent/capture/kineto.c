@@ -25,6 +25,7 @@ struct ifp_kineto {
 	/* Whose requests count: the first process that asked and has not fallen silent since. */
 	int32_t client_pid; /* 0 = nobody yet */
 	int64_t client_asked_ns;
+	struct ifp_step_times step_times;
 	struct ifp_window_track track;
 	struct ifp_kineto_ingest ingest; /* reader is NULL unless a file is being read */
 	char file_name[64];
@@ -125,6 +126,11 @@ int ifp_kineto_environment(
 	if (!err && python_path)
 		err = ifp_environment_prepend(environment, "PYTHONPATH", python_path);
 	return err;
+}
+
+void ifp_kineto_set_step_times(struct ifp_kineto *kineto, struct ifp_step_times times)
+{
+	kineto->step_times = times;
 }
 
 /* ---- requests ----------------------------------------------------------------------------- */
@@ -237,6 +243,19 @@ static void file_path(const struct ifp_kineto *kineto, char *path, size_t size_b
 	snprintf(path, size_bytes, "%s/%s", kineto->directory.path, kineto->file_name);
 }
 
+/* When the window's last step completed; INT64_MAX = not known. */
+static int64_t end_of_window(const struct ifp_kineto *kineto)
+{
+	const struct ifp_window *window = &kineto->track.window;
+	const struct ifp_step_times *times = &kineto->step_times;
+	int64_t end_ns;
+
+	if (window->kind != IFP_WINDOW_STEPS || !times->find ||
+		!times->find(times->context, window->first_step + window->count - 1, &end_ns))
+		return INT64_MAX;
+	return end_ns;
+}
+
 /* Looks for the file; opens it when it is complete. */
 static void look_for_file(struct ifp_kineto *kineto, uint64_t steps_now)
 {
@@ -251,7 +270,7 @@ static void look_for_file(struct ifp_kineto *kineto, uint64_t steps_now)
 		return;
 	strcpy(kineto->file_name, file.name);
 	file_path(kineto, path, sizeof(path));
-	if (ifp_kineto_ingest_open(&kineto->ingest, path) < 0) {
+	if (ifp_kineto_ingest_open(&kineto->ingest, path, end_of_window(kineto)) < 0) {
 		char reason[200];
 
 		ifp_window_close(
@@ -301,6 +320,7 @@ static void give_result(struct ifp_kineto *kineto, bool *done, struct ifp_window
 		.outcome = kineto->track.outcome,
 		.optimizer_steps = ingest->step_count,
 		.events = ingest->events,
+		.left_out = ingest->left_out,
 		.step_end_realtime_ns = ingest->step_end_ns,
 	};
 	if (ingest->slices) {

@@ -39,6 +39,7 @@ struct ifp_window_result {
 	enum ifp_window_outcome outcome;
 	uint64_t optimizer_steps; /* number of Optimizer.step ranges found */
 	uint64_t events;          /* handed to the sink */
+	uint64_t left_out;        /* recorded behind the window's last step */
 	int64_t start_realtime_ns, end_realtime_ns; /* extent of the events */
 	/* ends of the Optimizer.step ranges, REALTIME: the caller matches them with step marks */
 	const int64_t *step_end_realtime_ns; /* optimizer_steps of them, in order; borrowed */
@@ -58,6 +59,19 @@ void ifp_kineto_free(struct ifp_kineto **kineto);
  */
 int ifp_kineto_environment(struct ifp_kineto *kineto, struct ifp_environment *environment,
 	const char *python_path);
+
+/*
+ * When the program's steps completed, as the caller knows from its marks. Kineto begins a window
+ * exactly between two steps but ends it in a thread of its own, on a busy machine some steps too
+ * late: what began after the window's last step is left out. Without this nothing is left out.
+ */
+struct ifp_step_times {
+	/* REALTIME at which this step completed; false when that is not known. */
+	bool (*find)(void *context, uint64_t step, int64_t *realtime_ns);
+	void *context;
+};
+
+void ifp_kineto_set_step_times(struct ifp_kineto *kineto, struct ifp_step_times times);
 
 /* The socket to wait on for reading, and what to do when it is readable: answers every request. */
 int ifp_kineto_fd(const struct ifp_kineto *kineto);

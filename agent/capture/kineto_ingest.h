@@ -7,6 +7,7 @@
 
 #include "agent/capture/capture.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,7 +18,17 @@ struct ifp_chrome_reader;
 
 struct ifp_kineto_ingest {
 	struct ifp_chrome_reader *reader;
-	uint64_t events;			    /* taken by the sink */
+	char path[128];
+	int64_t cut_ns; /* REALTIME: what begins later is left out; INT64_MAX = nothing is */
+	/*
+	 * Kernels run long after their launch: those are left out whose launch is. Correlation
+	 * numbers grow with time, and the file is in no order, so the first one left out is looked
+	 * for in a pass of its own.
+	 */
+	bool surveying;
+	uint64_t first_cut_correlation; /* UINT64_MAX = none */
+	uint64_t events;		/* taken by the sink */
+	uint64_t left_out;
 	uint64_t slices;			    /* on threads and streams */
 	int64_t start_realtime_ns, end_realtime_ns; /* extent of the slices */
 	/* Ends of the "Optimizer.step#..." ranges; in order once everything has been read. Owned.
@@ -26,7 +37,7 @@ struct ifp_kineto_ingest {
 	size_t step_count, step_capacity;
 };
 
-int ifp_kineto_ingest_open(struct ifp_kineto_ingest *ingest, const char *path);
+int ifp_kineto_ingest_open(struct ifp_kineto_ingest *ingest, const char *path, int64_t cut_ns);
 
 /* 1 = there is more; 0 = the whole file has been read; negative errno = damaged from here on. */
 int ifp_kineto_ingest_some(struct ifp_kineto_ingest *ingest, const struct ifp_sink *sink);

@@ -25,8 +25,8 @@
 #define IFP_WINDOWS_ATTEMPTS 3u
 /* From the plan to the first step: vote, GO, Kineto's next question (once a second), slack. */
 #define IFP_WINDOWS_AHEAD_NS (4 * IFP_NS_PER_S)
-/* Kineto needs the first iteration to lie this far ahead of the counter. */
-#define IFP_WINDOWS_AHEAD_STEPS 3u
+/* Kineto needs the first iteration to lie 3 ahead of the counter when it asks; slow steps go on. */
+#define IFP_WINDOWS_AHEAD_STEPS 5u
 #define IFP_WINDOWS_VOTE_NS (2 * IFP_NS_PER_S)
 /* From the end of the window until a rank that gives no result counts as lost. */
 #define IFP_WINDOWS_RESULT_NS (120 * IFP_NS_PER_S)

@@ -159,6 +159,17 @@ static int64_t realtime_of(
 	       (int64_t)(passed * (double)(end->realtime_ns - start->realtime_ns));
 }
 
+static bool find_step(void *context, uint64_t step, int64_t *realtime_ns)
+{
+	const struct driver *driver = context;
+	struct ifp_clock_tuple now = ifp_clock_tuple_read();
+
+	if (!step || step > driver->mark_count || driver->mark[step - 1].number != step)
+		return false;
+	*realtime_ns = realtime_of(driver, &now, driver->mark[step - 1].stamp);
+	return true;
+}
+
 /* The hook runs inside the optimizer's range: the last mark before the range's end; 0 = none. */
 static uint64_t step_that_ended_at(
 	const struct driver *driver, const struct ifp_clock_tuple *end, int64_t range_end_ns)
@@ -180,10 +191,10 @@ static void print_window(const struct driver *driver, size_t i, const struct ifp
 	const struct ifp_window_result *result = &driver->result[i];
 
 	printf("%s\n  {\"outcome\": \"%s\", \"reason\": \"%s\", \"first_step\": %" PRIu64
-	       ", \"count\": %" PRIu64 ", \"events\": %" PRIu64 ", \"operators\": %" PRIu64
-	       ", \"duration_ns\": %" PRId64 ", \"steps\": [",
+	       ", \"count\": %" PRIu64 ", \"events\": %" PRIu64 ", \"left_out\": %" PRIu64
+	       ", \"operators\": %" PRIu64 ", \"duration_ns\": %" PRId64 ", \"steps\": [",
 		i ? "," : "", outcomes[result->outcome], result->reason, result->window.first_step,
-		result->window.count, result->events, driver->operators_of[i],
+		result->window.count, result->events, result->left_out, driver->operators_of[i],
 		result->end_realtime_ns - result->start_realtime_ns);
 	for (size_t k = 0; k < result->optimizer_steps; k++)
 		printf("%s%" PRIu64, k ? ", " : "",
@@ -272,6 +283,8 @@ static int start(struct driver *driver)
 			driver->kineto, &environment, driver->options.python_path);
 	if (err < 0)
 		return err;
+	ifp_kineto_set_step_times(
+		driver->kineto, (struct ifp_step_times){.find = find_step, .context = driver});
 	driver->stamp_is_tsc = ifp_marks_segment(driver->marks)->stamp_is_tsc;
 	atomic_store(&ifp_marks_segment(driver->marks)->may_arm, driver->options.windows > 0);
 	driver->start = ifp_clock_tuple_read();

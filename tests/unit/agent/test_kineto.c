@@ -245,6 +245,57 @@ static void a_window_is_recorded_and_its_file_removed(void **state)
 	assert_ok(ifp_kineto_start(fixture->kineto, &steps_20_to_21));
 }
 
+/* The first of two steps is all that was asked for; its end is known from its mark. */
+static bool find_step(void *context, uint64_t step, int64_t *realtime_ns)
+{
+	(void)context;
+	*realtime_ns = 1000210000;
+	return step == 20;
+}
+
+static const char steps_on_a_gpu[] =
+	"{\"baseTimeNanoseconds\": 1000000000, \"traceEvents\": [\n"
+	/* Kernels of both launches run behind the window. */
+	"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"late\", \"pid\": 0, \"tid\": 7,"
+	" \"ts\": 500, \"dur\": 5, \"args\": {\"device\": 0, \"stream\": 7, \"correlation\": "
+	"12}},\n"
+	"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"kept\", \"pid\": 0, \"tid\": 7,"
+	" \"ts\": 400, \"dur\": 5, \"args\": {\"device\": 0, \"stream\": 7, \"correlation\": "
+	"11}},\n"
+	"{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": 7,"
+	" \"tid\": 7, \"ts\": 250, \"dur\": 1, \"args\": {\"correlation\": 12}},\n"
+	"{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": 7,"
+	" \"tid\": 7, \"ts\": 150, \"dur\": 1, \"args\": {\"correlation\": 11}},\n"
+	"{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"Optimizer.step#SGD.step\","
+	" \"pid\": 7, \"tid\": 7, \"ts\": 200, \"dur\": 12},\n"
+	"{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"Optimizer.step#SGD.step\","
+	" \"pid\": 7, \"tid\": 7, \"ts\": 300, \"dur\": 12},\n"
+	"{\"ph\": \"f\", \"id\": 11, \"cat\": \"ac2g\", \"name\": \"ac2g\", \"bp\": \"e\", "
+	"\"pid\": 0,"
+	" \"tid\": 7, \"ts\": 400},\n"
+	"{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": 7, \"tid\": 7, \"ts\": 300,"
+	" \"args\": {\"name\": \"python\"}}\n"
+	"]}\n";
+
+static void what_began_behind_the_last_step_is_left_out(void **state)
+{
+	const struct ifp_window step_20 = {.kind = IFP_WINDOW_STEPS, .first_step = 20, .count = 1};
+	struct fixture *fixture = *state;
+	struct ifp_window_result result;
+
+	ifp_kineto_set_step_times(fixture->kineto, (struct ifp_step_times){.find = find_step});
+	assert_ok(ifp_kineto_start(fixture->kineto, &step_20));
+	write_file(ask(fixture, 7, 3, 6), 7, steps_on_a_gpu, true);
+	assert_true(work(fixture, 30, &result));
+	assert_int_equal(result.outcome, IFP_WINDOW_RECORDED);
+	/* The second step, its launch and the kernel of that launch. */
+	assert_int_equal(result.left_out, 3);
+	assert_int_equal(result.events, 5);
+	assert_int_equal(result.optimizer_steps, 1);
+	assert_int_equal(result.step_end_realtime_ns[0], 1000212000);
+	assert_int_equal(result.end_realtime_ns, 1000405000);
+}
+
 static void only_one_process_gets_the_window(void **state)
 {
 	struct fixture *fixture = *state;
@@ -350,6 +401,7 @@ int main(void)
 		test(without_a_window_answers_are_empty),
 		test(what_is_no_request_gets_no_answer),
 		test(a_window_is_recorded_and_its_file_removed),
+		test(what_began_behind_the_last_step_is_left_out),
 		test(only_one_process_gets_the_window),
 		test(a_window_without_its_steps_is_empty),
 		test(a_damaged_file_loses_the_window_with_its_place),
