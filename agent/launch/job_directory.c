@@ -128,7 +128,7 @@ void ifp_job_directory_clean(const char *own_job)
 	while ((entry = readdir(dir))) {
 		struct stat st;
 
-		if (entry->d_name[0] == '.' || !strcmp(entry->d_name, own_job))
+		if (entry->d_name[0] == '.' || (own_job && !strcmp(entry->d_name, own_job)))
 			continue;
 		if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
 			!S_ISDIR(st.st_mode) || st.st_mtime > time(NULL) - STALE_S)

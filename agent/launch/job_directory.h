@@ -16,6 +16,6 @@ void ifp_job_directory_leave(const char *path);
 
 /*
  * Removes what killed processes of other jobs have left: directories in which nobody listens and
- * that have not changed for 2 s. Never fails.
+ * that have not changed for 2 s. own_job is spared (NULL = none). Never fails.
  */
 void ifp_job_directory_clean(const char *own_job);

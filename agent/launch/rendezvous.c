@@ -238,6 +238,9 @@ void ifp_rendezvous_free(struct ifp_rendezvous *rendezvous)
 		unlink(rendezvous->ping + strlen("ipc://"));
 	if (rendezvous->directory)
 		ifp_job_directory_leave(rendezvous->directory);
+	/* here, too: what was killed a moment before this job began was too young then */
+	if (rendezvous->directory && rendezvous->collector.pidfd >= 0)
+		ifp_job_directory_clean(NULL);
 	free(rendezvous->directory);
 	free(rendezvous->address);
 	free(rendezvous->ping);
