@@ -255,7 +255,12 @@ static int write_payload(struct writer *writer, struct ifp_buf *payload)
 		[IFP_TABLE_SHAPES] = writer->plan->shapes.count,
 		[IFP_TABLE_KEYS] = writer->plan->keys.count,
 	};
+	size_t raw_bytes = 0;
 
+	for (unsigned int i = 0; i < IFP_SECTION_COUNT; i++)
+		raw_bytes += section(writer, i)->len_bytes;
+	if (raw_bytes > IFP_BLOCK_MAX_SECTION_BYTES) /* no decoder would take it */
+		return ifp_fail(-EOVERFLOW, "a block of %zu bytes before compression", raw_bytes);
 	ifp_buf_append_u8(payload, IFP_BLOCK_VERSION);
 	for (size_t i = 0; i < IFP_TABLE_COUNT; i++)
 		ifp_buf_append_varint(payload, counts[i]);

@@ -22,8 +22,8 @@
 
 #define IFP_BLOCK_VERSION 1u
 
-/* Bytes of all sections together before compression. An encoder stays below 8 MiB. */
-#define IFP_BLOCK_MAX_SECTION_BYTES (12u * 1024u * 1024u)
+/* Bytes of all sections together before compression; a full block needs less than 7 MiB. */
+#define IFP_BLOCK_MAX_SECTION_BYTES (8u * 1024u * 1024u)
 
 /*
  * Limits of numbers cut out of args, which bound a decoder's memory: per block, per block's
