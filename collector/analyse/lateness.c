@@ -13,8 +13,9 @@
 /* Monte Carlo cannot be told a p just below the level: this much below it is enough. */
 #define REACHABLE 0.009
 #define MIN_LAST_PERCENT 80u
-#define MAX_HICKUP 2 /* one step's weight, in median latenesses of the last rank */
-#define MIN_GAP_TO_DEVIATION 2
+#define MAX_HICCUP 2 /* one step's weight, in median latenesses of the last rank */
+#define MIN_GAP_TO_DEVIATION 2.0
+#define FEW_RANKS_GAP_TO_DEVIATION 16.0 /* divided by the ranks */
 
 /* Working memory: rows of rank_count values, one per step. */
 struct work {
@@ -77,7 +78,7 @@ static void limit_hiccups(struct work *w)
 
 	for (uint32_t s = 0; s < w->steps; s++)
 		w->values[s] = row(w, s)[w->last[s]];
-	limit_ns = MAX_HICKUP * ifp_median(w->values, w->steps);
+	limit_ns = MAX_HICCUP * ifp_median(w->values, w->steps);
 	for (size_t i = 0; i < (size_t)w->steps * w->ranks; i++)
 		w->late_ns[i] = clamp(w->late_ns[i], limit_ns);
 }
@@ -148,6 +149,14 @@ static void others(const struct work *w, uint32_t step, uint32_t candidate, int6
 	}
 }
 
+/* In median deviations of the gap. */
+static double gap_needed(uint32_t ranks)
+{
+	double needed = FEW_RANKS_GAP_TO_DEVIATION / ranks;
+
+	return needed > MIN_GAP_TO_DEVIATION ? needed : MIN_GAP_TO_DEVIATION;
+}
+
 static bool stands_out(struct work *w, uint32_t candidate)
 {
 	int64_t first_ns, last_ns, gap_ns, spread_ns, deviation_ns;
@@ -165,7 +174,7 @@ static bool stands_out(struct work *w, uint32_t candidate)
 	for (uint32_t s = 0; s < w->steps; s++)
 		w->values[s] = llabs(w->values[s] - gap_ns);
 	deviation_ns = ifp_median(w->values, w->steps);
-	return gap_ns > spread_ns && gap_ns > MIN_GAP_TO_DEVIATION * deviation_ns;
+	return gap_ns > spread_ns && (double)gap_ns > gap_needed(w->ranks) * (double)deviation_ns;
 }
 
 static void describe_spread(const struct work *w, struct ifp_lateness *out)

@@ -137,6 +137,31 @@ static void clean_jobs_name_nobody(void **state)
 	assert_true(all_named * 1000 <= total * 5);
 }
 
+/*
+ * Few ranks say little about noise, above all when it lasts over several steps: each number of
+ * ranks by itself stays below 0.5 %, with as many steps as the test needs or a few more.
+ */
+static void clean_jobs_of_few_ranks_name_nobody_either(void **state)
+{
+	const uint32_t total = 2000;
+	struct noise noise;
+	struct ifp_lateness lateness;
+
+	(void)state;
+	for (uint32_t ranks = 2; ranks <= 4; ranks++) {
+		uint32_t named = 0;
+
+		for (uint32_t i = 0; i < total; i++) {
+			noise_make(&noise, NOISE_LASTING, UINT64_C(1000003) * (i + 1), ranks,
+				ifp_lateness_steps_needed(ranks) + i % 5);
+			assert_ok(ifp_lateness_test(&noise.arrivals, &lateness));
+			named += lateness.late;
+		}
+		print_message("%u ranks: %u of %u named\n", ranks, named, total);
+		assert_true(named * 1000 <= total * 5);
+	}
+}
+
 /* A delay of twice the mean clean spread, 8 ranks, 5 steps: the right rank in 95 % of the jobs. */
 static void a_delay_of_twice_the_noise_is_found(void **state)
 {
@@ -170,6 +195,7 @@ int main(void)
 		cmocka_unit_test(a_gap_within_the_spread_of_the_others_is_no_lateness),
 		cmocka_unit_test(equal_arrivals_name_nobody),
 		cmocka_unit_test(clean_jobs_name_nobody),
+		cmocka_unit_test(clean_jobs_of_few_ranks_name_nobody_either),
 		cmocka_unit_test(a_delay_of_twice_the_noise_is_found),
 	};
 
