@@ -108,7 +108,8 @@ static const char *const sources =
 	"A value comes from the first of: the command line, the environment variable, the config "
 	"file, the default. The config file is a JSON object with the long option names as keys. "
 	"Options that may be repeated take an array there, and a comma-separated list in the "
-	"environment.\n";
+	"environment. A key that is no option of the command is an error with --config; it is left "
+	"alone in the file that INFPROF_CONFIG names, which may serve several commands.\n";
 
 void ifp_options_print_man(const struct ifp_command *command, FILE *out)
 {

@@ -123,6 +123,17 @@ static size_t option_of(const struct ifp_command *command, int value)
 	return i;
 }
 
+/* getopt takes a long name's beginning for the name, where it is that of one option only. */
+static bool ambiguous(const struct ifp_command *command, const char *argument, int name_bytes)
+{
+	size_t matches = 0;
+
+	for (size_t i = 0; i < ifp_option_total(command); i++)
+		matches += strncmp(ifp_option_at(command, i)->name, argument + 2,
+				   (size_t)name_bytes - 2) == 0;
+	return matches > 1;
+}
+
 static int fail_unknown(const struct ifp_command *command, const char *argument)
 {
 	int name_bytes = (int)strcspn(argument, "=");
@@ -132,8 +143,10 @@ static int fail_unknown(const struct ifp_command *command, const char *argument)
 	if (optopt)
 		return ifp_fail(-EINVAL, "there is no option -%c (%s --help lists them)", optopt,
 			command->name);
-	return ifp_fail(-EINVAL, "there is no option %.*s (%s --help lists them)", name_bytes,
-		argument, command->name);
+	return ifp_fail(-EINVAL, "%s %.*s (%s --help lists them)",
+		ambiguous(command, argument, name_bytes) ? "more than one option starts with"
+							 : "there is no option",
+		name_bytes, argument, command->name);
 }
 
 static int fail_no_argument(const struct ifp_command *command, const char *argument)

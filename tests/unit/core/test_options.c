@@ -184,6 +184,8 @@ static void bad_use_gives_one_clear_cause(void **state)
 
 	assert_refused(f, "there is no option --nope (tool --help lists them)", "--nope=3");
 	assert_refused(f, "there is no option -x (tool --help lists them)", "-qx");
+	assert_refused(f, "more than one option starts with --co (tool --help lists them)",
+		"--co=3");
 	assert_refused(f, "--quiet takes no argument", "--quiet=yes");
 	assert_refused(f, "--output needs an argument: --output DIR", "--output");
 	assert_refused(f, "-o needs an argument: -o DIR", "-qo");
@@ -289,6 +291,23 @@ static void config_errors_name_file_and_key(void **state)
 		f->cause, "open config file /nowhere/x.json: No such file or directory");
 }
 
+/* One file may serve several programs when it is named for all of them. */
+static void unknown_keys_are_left_alone_in_the_file_of_the_environment(void **state)
+{
+	char path[] = "/tmp/infprof-test-XXXXXX";
+	const char *text = "{\"of-another-program\": 1, \"ranks\": 3}";
+	struct fixture *f = *state;
+	int fd = mkstemp(path);
+
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	setenv("INFPROF_CONFIG", path, 1);
+	assert_int_equal(PARSE(f, "-q"), 0);
+	assert_int_equal(f->values.ranks, 3);
+	assert_int_equal(PARSE(f, "--config", path), -EINVAL);
+	unlink(path);
+}
+
 /* What a printing function writes, as text. */
 static char *printed(void (*print)(const struct ifp_command *, FILE *))
 {
@@ -389,6 +408,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			environment_errors_name_the_variable, setup, teardown),
 		cmocka_unit_test_setup_teardown(config_errors_name_file_and_key, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			unknown_keys_are_left_alone_in_the_file_of_the_environment, setup,
+			teardown),
 		cmocka_unit_test(help_lists_every_option_within_80_columns),
 		cmocka_unit_test(man_page_is_scdoc_source_with_escapes),
 		cmocka_unit_test(completion_offers_options_and_choices),
