@@ -74,12 +74,13 @@ static void print_archive(const char *path, const struct ifp_archive_reader *rea
 	printf("%s: archive, %" PRIu64 " frames, %" PRIu64 " events", path,
 		ifp_archive_reader_count(reader), events);
 	if (damage.index_missing)
-		printf(", no index (its writer was stopped; nothing is lost by that)");
+		printf(", no index (its writer was killed)");
 	if (damage.damaged_bytes)
-		printf(", damaged: %" PRIu64 " bytes in %" PRIu64 " places", damage.damaged_bytes,
-			damage.damaged_frames);
+		printf(", damaged: %" PRIu64 " bytes in %" PRIu64 " place%s", damage.damaged_bytes,
+			damage.damaged_frames, damage.damaged_frames == 1 ? "" : "s");
 	if (bad_frames)
-		printf(", damaged: %" PRIu64 " frames that cannot be decoded", bad_frames);
+		printf(", damaged: %" PRIu64 " frame%s that cannot be decoded", bad_frames,
+			bad_frames == 1 ? "" : "s");
 	putchar('\n');
 }
 
