@@ -105,20 +105,29 @@ static bool has_id(enum ifp_event_kind kind)
 	       kind == IFP_EVENT_ASYNC_INSTANT || kind == IFP_EVENT_ASYNC_END;
 }
 
-/* Tells people which rank a renumbered process is of. */
-static void write_process_name(struct export *e, const struct ifp_run_rank *rank, uint32_t pid)
+static void write_meta(struct export *e, const struct ifp_run_rank *rank, int64_t pid,
+	const char *name, const char *member)
 {
-	struct ifp_chrome_element element = {.phase = 'M', .pid = pid};
+	struct ifp_chrome_element element = {.phase = 'M', .pid = pid, .name = ifp_str(name)};
 
 	ifp_buf_clear(&e->key);
-	ifp_buf_printf(&e->key, "{\"name\":\"rank %u ", rank->rank);
+	ifp_buf_printf(&e->key, "{\"%s\":\"rank %u ", member, rank->rank);
 	ifp_json_escape(&e->key, ifp_str(rank->host));
 	ifp_buf_append_text(&e->key, "\"}");
 	if (e->key.failed)
 		return;
-	element.name = ifp_str("process_name");
 	element.args = (struct ifp_str){(const char *)e->key.data, (uint32_t)e->key.len_bytes};
 	ifp_chrome_writer_add(e->writer, &element);
+}
+
+/*
+ * Tells people which rank a renumbered process is of. The trace may hold a name of its own for it,
+ * which comes later and wins; labels are shown beside it.
+ */
+static void write_rank(struct export *e, const struct ifp_run_rank *rank, int64_t pid)
+{
+	write_meta(e, rank, pid, "process_name", "name");
+	write_meta(e, rank, pid, "process_labels", "labels");
 }
 
 static int renumber(struct export *e, const struct ifp_run_rank *rank,
@@ -141,7 +150,7 @@ static int renumber(struct export *e, const struct ifp_run_rank *rank,
 	element->pid_text = (struct ifp_str){0};
 	element->id += (uint64_t)rank->rank << FLOW_ID_BITS;
 	if (e->processes.count > before)
-		write_process_name(e, rank, pid);
+		write_rank(e, rank, pid);
 	return 0;
 }
 

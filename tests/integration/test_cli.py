@@ -150,7 +150,9 @@ class Export(Cli):
         events = harness.export(archive)
         self.assertEqual(len([e for e in events if e["ph"] != "M"]), 4 * 6 * 4)
         self.assertEqual(len([e for e in events if e["name"] == "gloo:all_reduce"]), 4 * 6 * 2)
-        processes = {e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M"}
+        processes = {
+            e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"
+        }
         self.assertEqual(sorted(processes.values()), [f"rank {r} node1" for r in range(4)])
         self.assertEqual({e["pid"] for e in events}, set(processes))
 
