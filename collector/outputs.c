@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/outputs.h"
+
+#include "collector/report/report.h"
+#include "collector/store/run.h"
+#include "collector/timeline/timeline.h"
+#include "core/cleanup.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "trace/archive/frame.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+static void add_line(cJSON *lines, uint32_t rank, const char *why)
+{
+	char text[1024];
+
+	if (rank == IFP_FRAME_NO_RANK)
+		snprintf(text, sizeof(text), "%s", why);
+	else
+		snprintf(text, sizeof(text), "rank %" PRIu32 ": %s", rank, why);
+	cJSON_AddItemToArray(lines, cJSON_CreateString(text));
+}
+
+static void add_ledger(cJSON *lines, const struct ifp_run *run)
+{
+	uint32_t count = ifp_run_ledger_count(run);
+	char text[80];
+
+	for (uint32_t i = 0; i < count && i < IFP_OUTPUTS_MAX_LINES; i++) {
+		const struct ifp_ledger_row *row = ifp_run_ledger(run, i);
+
+		add_line(lines, row->rank, row->why);
+	}
+	if (count <= IFP_OUTPUTS_MAX_LINES)
+		return;
+	snprintf(text, sizeof(text), "%" PRIu32 " more rows are in report.txt",
+		count - IFP_OUTPUTS_MAX_LINES);
+	add_line(lines, IFP_FRAME_NO_RANK, text);
+}
+
+/* Files are told as they lie on the disk; one that is not there is not told. */
+static void add_file(cJSON *files, const char *path)
+{
+	struct stat st;
+	cJSON *item;
+
+	if (stat(path, &st))
+		return;
+	item = cJSON_CreateObject();
+	cJSON_AddStringToObject(item, "path", path);
+	cJSON_AddNumberToObject(item, "bytes", (double)st.st_size);
+	cJSON_AddItemToArray(files, item);
+}
+
+static void add_file_in(cJSON *files, const char *directory, const char *name)
+{
+	IFP_CLEANUP_FREE char *path = NULL;
+
+	if (asprintf(&path, "%s/%s", directory, name) < 0)
+		path = NULL;
+	else
+		add_file(files, path);
+}
+
+static void draw_timeline(struct ifp_run *run, const char *output, cJSON *lines, cJSON *files)
+{
+	IFP_CLEANUP(ifp_timeline_result_free) struct ifp_timeline_result result = {0};
+	char cause[800], text[1024];
+
+	if (ifp_timeline_draw(run, output, &result)) {
+		ifp_error_text(cause, sizeof(cause));
+		ifp_log_chain(IFP_LOG_ERROR);
+		snprintf(text, sizeof(text), "the timeline was not drawn: %s", cause);
+		add_line(lines, IFP_FRAME_NO_RANK, text);
+		return;
+	}
+	for (uint32_t i = 0; i < result.count; i++)
+		add_file(files, result.files[i].path);
+}
+
+int ifp_outputs_draw(const char *archive, const char *output, cJSON *verdict)
+{
+	IFP_CLEANUP(ifp_run_close) struct ifp_run *run = NULL;
+	IFP_CLEANUP_REPORT struct ifp_report report = {0};
+	cJSON *lines = cJSON_AddArrayToObject(verdict, "lines");
+	cJSON *files = cJSON_AddArrayToObject(verdict, "files");
+	char command[4200];
+	int err = ifp_run_open(archive, &run);
+
+	if (err)
+		return err;
+	add_file(files, archive);
+	draw_timeline(run, output, lines, files);
+	if ((err = ifp_report_make(run, &report)) || (err = ifp_report_write(&report, output)))
+		return err;
+	add_file_in(files, output, "report.txt");
+	add_file_in(files, output, "report.json");
+	add_ledger(lines, run);
+	cJSON_AddStringToObject(verdict, "text", report.headline);
+	snprintf(command, sizeof(command), "tensorboard --logdir %s", output);
+	cJSON_AddStringToObject(verdict, "command", command);
+	return 0;
+}
