@@ -126,16 +126,14 @@ bool ifp_decimal_us_to_ns(struct ifp_str text, int64_t *ns)
 
 bool ifp_decimal_int(struct ifp_str text, int64_t *value)
 {
-	const char *p = text.ptr;
-	const char *end = p + text.len_bytes;
-	bool negative = p < end && *p == '-';
+	bool negative = text.len_bytes && text.ptr[0] == '-';
+	uint32_t first = negative ? 1 : 0;
 	int64_t sum = 0;
 
-	p += negative;
-	if (p == end)
+	if (text.len_bytes == first)
 		return false;
-	for (; p < end; p++)
-		if (!is_digit(*p) || !push_digit(&sum, *p - '0'))
+	for (uint32_t i = first; i < text.len_bytes; i++)
+		if (!is_digit(text.ptr[i]) || !push_digit(&sum, text.ptr[i] - '0'))
 			return false;
 	if (!negative && sum == INT64_MIN)
 		return false;
