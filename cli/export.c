@@ -74,7 +74,7 @@ struct export
 	struct ifp_run *run;
 	struct ifp_chrome_writer *writer;
 	bool renumber;
-	struct ifp_intern processes; /* "rank/pid": its id is the new pid */
+	struct ifp_intern processes; /* "rank/pid": its id + 1 is the new pid */
 	struct ifp_buf key;
 	uint64_t written;
 	uint64_t without_phase; /* of a kind that the reader did not know either */
@@ -146,11 +146,11 @@ static int renumber(struct export *e, const struct ifp_run_rank *rank,
 			&pid);
 	if (err < 0)
 		return err;
-	element->pid = pid;
+	element->pid = (int64_t)pid + 1;
 	element->pid_text = (struct ifp_str){0};
 	element->id += (uint64_t)rank->rank << FLOW_ID_BITS;
 	if (e->processes.count > before)
-		write_rank(e, rank, pid);
+		write_rank(e, rank, element->pid);
 	return 0;
 }
 
