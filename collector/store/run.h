@@ -43,6 +43,12 @@ struct ifp_run_window {
 
 struct ifp_run;
 
+/*
+ * Opens whatever of the archive is intact. What is not gets rows in the ledger: damage, ranks of the
+ * world that are missing, gaps in a rank's frames, clocks without readings or without an exchange.
+ * Of several documents of one kind and rank the last one holds; frames that are there twice count
+ * once. Errors are those of ifp_archive_reader_open(), of reading, and -ENOMEM.
+ */
 int ifp_run_open(const char *archive_path, struct ifp_run **out);
 void ifp_run_close(struct ifp_run **run);
 
@@ -79,5 +85,9 @@ struct ifp_rank_events {
 	void *memory; /* opaque */
 };
 
+/*
+ * Loads them; free with ifp_rank_events_free(), before or after the run is closed. A damaged block
+ * is left out and gets a row in the ledger, once. A rank without a map has no events here.
+ */
 int ifp_run_load_events(struct ifp_run *run, uint32_t i, struct ifp_rank_events *out);
 void ifp_rank_events_free(struct ifp_rank_events *events);
