@@ -13,6 +13,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
+import time
 import unittest
 
 BUILD = pathlib.Path(os.environ["INFPROF_BUILD"])
@@ -103,6 +105,34 @@ def export(archive, rank=None):
         if result.returncode != 0:
             raise AssertionError(str(result))
         return json.loads(path.read_text())["traceEvents"]
+
+
+def wait_for(condition, timeout=60, what="the condition"):
+    """Looks at a condition of the outside world, ten times a second, up to a deadline."""
+    never = threading.Event()
+    deadline = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {timeout} s: {what}")
+        never.wait(0.1)
+
+
+def wait_for_report(output, timeout=60):
+    """The collector outlives a job that was killed: waits until it has written the report."""
+    path = pathlib.Path(output) / "report.json"
+    wait_for(path.exists, timeout, f"{path} is written")
+    return report(output)
+
+
+def left_behind():
+    """What infprof has in the places where something could be left behind."""
+    return sorted(
+        str(path)
+        for folder in ("/dev/shm", "/tmp")
+        for path in pathlib.Path(folder).glob("*")
+        if path.name.startswith(("infprof-", "infprof.", "ifp.", "ifp-"))
+        and not path.name.startswith("infprof-test-")
+    )
 
 
 class TestCase(unittest.TestCase):
