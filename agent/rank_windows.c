@@ -24,8 +24,8 @@ void ifp_rank_windows_setup(
 	struct ifp_rank_windows *windows, const struct ifp_rank_windows_config *config)
 {
 	*windows = (struct ifp_rank_windows){.config = *config};
-	ifp_kineto_set_step_times(config->kineto,
-		(struct ifp_step_times){.find = find_step, .context = &windows->config});
+	ifp_kineto_set_step_lookup(config->kineto,
+		(struct ifp_step_lookup){.find = find_step, .context = &windows->config});
 }
 
 static bool read_window(const cJSON *document, struct ifp_window *out)

@@ -25,7 +25,7 @@ struct ifp_kineto {
 	/* Whose requests count: the first process that asked and has not fallen silent since. */
 	int32_t client_pid; /* 0 = nobody yet */
 	int64_t client_asked_ns;
-	struct ifp_step_times step_times;
+	struct ifp_step_lookup step_lookup;
 	struct ifp_window_track track;
 	struct ifp_kineto_ingest ingest; /* reader is NULL unless a file is being read */
 	char file_name[64];
@@ -128,9 +128,9 @@ int ifp_kineto_environment(
 	return err;
 }
 
-void ifp_kineto_set_step_times(struct ifp_kineto *kineto, struct ifp_step_times times)
+void ifp_kineto_set_step_lookup(struct ifp_kineto *kineto, struct ifp_step_lookup lookup)
 {
-	kineto->step_times = times;
+	kineto->step_lookup = lookup;
 }
 
 /* ---- requests ----------------------------------------------------------------------------- */
@@ -247,11 +247,11 @@ static void file_path(const struct ifp_kineto *kineto, char *path, size_t size_b
 static int64_t end_of_window(const struct ifp_kineto *kineto)
 {
 	const struct ifp_window *window = &kineto->track.window;
-	const struct ifp_step_times *times = &kineto->step_times;
+	const struct ifp_step_lookup *lookup = &kineto->step_lookup;
 	int64_t end_ns;
 
-	if (window->kind != IFP_WINDOW_STEPS || !times->find ||
-		!times->find(times->context, window->first_step + window->count - 1, &end_ns))
+	if (window->kind != IFP_WINDOW_STEPS || !lookup->find ||
+		!lookup->find(lookup->context, window->first_step + window->count - 1, &end_ns))
 		return INT64_MAX;
 	return end_ns;
 }

@@ -65,13 +65,13 @@ int ifp_kineto_environment(struct ifp_kineto *kineto, struct ifp_environment *en
  * exactly between two steps but ends it in a thread of its own, on a busy machine some steps too
  * late: what began after the window's last step is left out. Without this nothing is left out.
  */
-struct ifp_step_times {
+struct ifp_step_lookup {
 	/* REALTIME at which this step completed; false when that is not known. */
 	bool (*find)(void *context, uint64_t step, int64_t *realtime_ns);
 	void *context;
 };
 
-void ifp_kineto_set_step_times(struct ifp_kineto *kineto, struct ifp_step_times times);
+void ifp_kineto_set_step_lookup(struct ifp_kineto *kineto, struct ifp_step_lookup lookup);
 
 /* The socket to wait on for reading, and what to do when it is readable: answers every request. */
 int ifp_kineto_fd(const struct ifp_kineto *kineto);

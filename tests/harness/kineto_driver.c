@@ -283,8 +283,8 @@ static int start(struct driver *driver)
 			driver->kineto, &environment, driver->options.python_path);
 	if (err < 0)
 		return err;
-	ifp_kineto_set_step_times(
-		driver->kineto, (struct ifp_step_times){.find = find_step, .context = driver});
+	ifp_kineto_set_step_lookup(
+		driver->kineto, (struct ifp_step_lookup){.find = find_step, .context = driver});
 	driver->stamp_is_tsc = ifp_marks_segment(driver->marks)->stamp_is_tsc;
 	atomic_store(&ifp_marks_segment(driver->marks)->may_arm, driver->options.windows > 0);
 	driver->start = ifp_clock_tuple_read();

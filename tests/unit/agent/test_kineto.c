@@ -283,7 +283,7 @@ static void what_began_behind_the_last_step_is_left_out(void **state)
 	struct fixture *fixture = *state;
 	struct ifp_window_result result;
 
-	ifp_kineto_set_step_times(fixture->kineto, (struct ifp_step_times){.find = find_step});
+	ifp_kineto_set_step_lookup(fixture->kineto, (struct ifp_step_lookup){.find = find_step});
 	assert_ok(ifp_kineto_start(fixture->kineto, &step_20));
 	write_file(ask(fixture, 7, 3, 6), 7, steps_on_a_gpu, true);
 	assert_true(work(fixture, 30, &result));
