@@ -14,15 +14,22 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-static void add_line(cJSON *lines, uint32_t rank, const char *why)
+static void add_line(cJSON *lines, const char *text)
 {
-	char text[1024];
-
-	if (rank == IFP_FRAME_NO_RANK)
-		snprintf(text, sizeof(text), "%s", why);
-	else
-		snprintf(text, sizeof(text), "rank %" PRIu32 ": %s", rank, why);
 	cJSON_AddItemToArray(lines, cJSON_CreateString(text));
+}
+
+/* "rank 3: window-lost: ...", "rank 0: timeline-left-out (120): ...". */
+static void add_row(cJSON *lines, const struct ifp_ledger_row *row)
+{
+	char whose[24] = "", count[32] = "", text[1024];
+
+	if (row->rank != IFP_FRAME_NO_RANK)
+		snprintf(whose, sizeof(whose), "rank %" PRIu32 ": ", row->rank);
+	if (row->count > 1)
+		snprintf(count, sizeof(count), " (%" PRId64 ")", row->count);
+	snprintf(text, sizeof(text), "%s%s%s: %s", whose, row->what, count, row->why);
+	add_line(lines, text);
 }
 
 static void add_ledger(cJSON *lines, const struct ifp_run *run)
@@ -30,16 +37,13 @@ static void add_ledger(cJSON *lines, const struct ifp_run *run)
 	uint32_t count = ifp_run_ledger_count(run);
 	char text[80];
 
-	for (uint32_t i = 0; i < count && i < IFP_OUTPUTS_MAX_LINES; i++) {
-		const struct ifp_ledger_row *row = ifp_run_ledger(run, i);
-
-		add_line(lines, row->rank, row->why);
-	}
+	for (uint32_t i = 0; i < count && i < IFP_OUTPUTS_MAX_LINES; i++)
+		add_row(lines, ifp_run_ledger(run, i));
 	if (count <= IFP_OUTPUTS_MAX_LINES)
 		return;
 	snprintf(text, sizeof(text), "%" PRIu32 " more rows are in report.txt",
 		count - IFP_OUTPUTS_MAX_LINES);
-	add_line(lines, IFP_FRAME_NO_RANK, text);
+	add_line(lines, text);
 }
 
 /* Files are told as they lie on the disk; one that is not there is not told. */
@@ -75,7 +79,7 @@ static void draw_timeline(struct ifp_run *run, const char *output, cJSON *lines,
 		ifp_error_text(cause, sizeof(cause));
 		ifp_log_chain(IFP_LOG_ERROR);
 		snprintf(text, sizeof(text), "the timeline was not drawn: %s", cause);
-		add_line(lines, IFP_FRAME_NO_RANK, text);
+		add_line(lines, text);
 		return;
 	}
 	for (uint32_t i = 0; i < result.count; i++)

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/stat.h>
@@ -99,6 +100,7 @@ static _Noreturn void become_collector(struct arguments *arguments, int log, int
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGHUP, SIG_IGN);
+	unsetenv("INFPROF_CONFIG"); /* it holds options of the agent */
 	execv(arguments->argv[0], (char *const *)arguments->argv);
 	dprintf(READY_FD, "error cannot start %s: %s\n", arguments->argv[0], strerror(errno));
 	_exit(1);

@@ -6,7 +6,9 @@
 #include "core/error.h"
 #include "trace/archive/frame.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,15 +38,32 @@ static const char *after(const char *text, const char *prefix)
 	return strncmp(text, prefix, len_bytes) == 0 ? text + len_bytes : NULL;
 }
 
-/* Whether only processes of this host can reach it. */
+/*
+ * Whether only processes of this host can reach it. Names other than localhost do not count: they
+ * may mean any of the host's addresses.
+ */
 static bool is_loopback(const char *listen)
 {
-	const char *host = after(listen, "tcp://");
+	const char *address = after(listen, "tcp://");
+	const char *colon = address ? strrchr(address, ':') : NULL;
+	struct in6_addr ipv6;
+	struct in_addr ipv4;
+	char host[64];
 
-	if (!host)
+	if (!address)
 		return true;
-	return after(host, "127.") || after(host, "localhost:") || after(host, "[::1]:") ||
-	       after(host, "lo:");
+	if (!colon || colon - address >= (ptrdiff_t)sizeof(host))
+		return false;
+	snprintf(host, sizeof(host), "%.*s", (int)(colon - address), address);
+	if (strcmp(host, "localhost") == 0 || strcmp(host, "lo") == 0)
+		return true;
+	if (inet_pton(AF_INET, host, &ipv4) == 1)
+		return ntohl(ipv4.s_addr) >> 24 == 127;
+	if (host[0] == '[' && host[strlen(host) - 1] == ']') {
+		host[strlen(host) - 1] = '\0';
+		return inet_pton(AF_INET6, host + 1, &ipv6) == 1 && IN6_IS_ADDR_LOOPBACK(&ipv6);
+	}
+	return false;
 }
 
 /* ZeroMQ replaces the socket file of a live collector without a word: this asks first. */

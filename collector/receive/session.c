@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 
 #define TICK_MS 200
 /* Messages between two looks at the clock. */
@@ -269,12 +270,26 @@ static void call_roll(struct ifp_session *session, int64_t now_ns)
 	}
 }
 
+/* The rank ended when it was last heard of, as far as anybody can know. */
 static void declare_lost(
-	struct ifp_session *session, uint32_t rank, const char *how, const char *why)
+	struct ifp_session *session, uint32_t rank, const char *how, const char *reason)
 {
+	const struct ifp_member *member = &session->roster.members[rank];
+	int64_t ended_ns = ifp_clock_realtime_ns();
+	char moment[32], why[256];
+	struct tm tm;
+	time_t seconds;
+
+	if (member->seen_ns)
+		ended_ns -= ifp_clock_raw_ns() - member->seen_ns;
+	seconds = (time_t)(ended_ns / IFP_NS_PER_S);
+	strftime(moment, sizeof(moment), "%F %T", gmtime_r(&seconds, &tm));
+	if (member->seen_ns)
+		snprintf(why, sizeof(why), "%s; last heard of at %s UTC", reason, moment);
+	else
+		snprintf(why, sizeof(why), "%s", reason);
 	ifp_log_warn("rank %" PRIu32 ": %s", rank, why);
-	ifp_ends_lost(&session->ends, rank, how, session->ranks[rank].steps,
-		ifp_clock_realtime_ns(), why);
+	ifp_ends_lost(&session->ends, rank, how, session->ranks[rank].steps, ended_ns, why);
 	ifp_roster_lost(&session->roster, rank);
 	ifp_windows_gone(session->windows, rank);
 	ifp_clocks_gone(session->clocks, rank);

@@ -6,7 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -118,16 +118,16 @@ static cJSON *verdict_document(const struct ifp_session *session, struct artist 
 	cJSON *document = err ? NULL
 			      : cJSON_ParseWithLength((const char *)artist->verdict.data,
 					artist->verdict.len_bytes);
-	char text[4600];
+	char text[2 * PATH_MAX];
 
 	if (cJSON_IsObject(document))
 		return document;
 	cJSON_Delete(document);
 	document = cJSON_CreateObject();
 	snprintf(text, sizeof(text),
-		"no verdict: drawing failed (see %s/collector.log); everything is stored: infprof "
-		"timeline %s -o %s",
-		session->config->output, session->archive_path, session->config->output);
+		"no verdict: drawing failed, the collector's log says why; everything is stored: "
+		"infprof timeline %s -o %s",
+		session->archive_path, session->config->output);
 	cJSON_AddStringToObject(document, "text", text);
 	return document;
 }
