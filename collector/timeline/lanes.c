@@ -125,6 +125,9 @@ void ifp_lanes_title(const struct ifp_lane_row *row, uint32_t sublane, struct if
 {
 	const struct ifp_lane *lane = &row->lane;
 
+	/* In front: viewers cut long titles at their end. */
+	if (row->main_thread)
+		ifp_buf_append_text(out, "main · ");
 	if (row->of_steps) {
 		ifp_buf_append_text(out, "steps");
 	} else if (lane->kind == IFP_LANE_STREAM) {
@@ -138,8 +141,6 @@ void ifp_lanes_title(const struct ifp_lane_row *row, uint32_t sublane, struct if
 		ifp_buf_append_text(out, " ");
 		append_scalar(out, lane->tid_text, lane->tid);
 	}
-	if (row->main_thread)
-		ifp_buf_append_text(out, " · main");
 	if (sublane)
 		ifp_buf_printf(out, " · overlapping %u", sublane);
 }

@@ -15,6 +15,7 @@ import sys
 
 from torch_tb_profiler import consts, io, utils
 from torch_tb_profiler.profiler.data import DistributedRunProfileData, RunProfileData
+from torch_tb_profiler.profiler.event_parser import ProfileRole
 from torch_tb_profiler.profiler.loader import RunLoader
 from torch_tb_profiler.profiler.run_generator import RunGenerator
 
@@ -43,7 +44,7 @@ def describe(data, profile):
         "operators": {op.name: op.calls for op in data.op_list_groupby_name},
         "device_us": sum(op.device_duration for op in data.op_list_groupby_name),
         "kernels": kernels(profile),
-        "has_runtime": data.has_runtime,
+        "communication_us": data.avg_costs.costs[ProfileRole.Communication],
         "collectives": [
             [node.name, node.step_name, len(node.kernel_ranges)]
             for node in data.comm_node_list or []

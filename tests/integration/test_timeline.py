@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files of a drawn run, looked at as files: what every viewer relies on."""
+
+import collections
+import decimal
+import json
+import unittest
+
+from timeline_case import TimelineCase, kineto_sample, why
+
+# Categories that the plug-in maps, in small letters (profiler/trace.py, EventTypeMap).
+MAPPED = {
+    "trace", "cpu_op", "operator", "runtime", "kernel", "memcpy", "gpu_memcpy", "memset",
+    "gpu_memset", "python", "memory", "python_function", "user_annotation", "gpu_user_annotation",
+}  # fmt: skip
+RANKS = 8
+
+
+def exact(text):
+    """The events of a trace with times as exact decimals."""
+    return json.loads(text, parse_float=decimal.Decimal)["traceEvents"]
+
+
+def slices(events):
+    return [event for event in events if event["ph"] == "X"]
+
+
+class Merged(TimelineCase):
+    def test_one_row_per_rank_in_rank_order(self):
+        self.job(RANKS, options=["--unaligned", "5"])
+        events = self.events(self.merged())
+        names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+        order = {
+            e["pid"]: e["args"]["sort_index"] for e in events if e["name"] == "process_sort_index"
+        }
+        titles = [names[pid] for pid in sorted(names, key=order.get)]
+        expected = [f"rank {rank} · node03 · ±0 ns" for rank in range(RANKS)]
+        expected[5] = "rank 5 · far.away · NOT ALIGNED"
+        self.assertEqual(titles, expected)
+        self.assertEqual(len({e["pid"] for e in slices(events)}), RANKS)
+
+    def test_the_events_are_the_last_member(self):
+        self.job(2)
+        text = self.text(self.merged())
+        self.assertTrue(text.rstrip().endswith("]}"))
+        self.assertEqual(text.count('"traceEvents"'), 1)
+        self.assertEqual(list(json.loads(text))[-1], "traceEvents")
+
+    def test_only_the_steps_of_the_first_rank_are_for_the_plug_in(self):
+        self.job(2, library="nccl")
+        mapped = [e for e in slices(self.events(self.merged())) if e["cat"].lower() in MAPPED]
+        self.assertEqual(
+            [(e["cat"], e["name"], e["pid"]) for e in mapped],
+            [("user_annotation", f"ProfilerStep#{n}", 1000) for n in range(101, 106)],
+        )
+
+    def test_everything_recorded_is_there(self):
+        drawn = self.job(2, library="nccl")
+        events = self.events(self.merged())
+        for rank in range(2):
+            mine = collections.Counter(
+                e["name"] for e in slices(events) if e["pid"] == 1000 + 2 * rank
+            )
+            self.assertEqual(mine["aten::addmm"], 10)
+            self.assertEqual(mine["gemm"], 10)
+            self.assertEqual(mine["nccl:all_reduce"], 10)
+            self.assertEqual(mine["Optimizer.step#SGD.step"], 5)
+            self.assertEqual(mine["PyTorch Profiler (0)"], 1)
+            self.assertFalse([row for row in why(drawn, rank) if row.startswith("merged/")])
+        self.assertFalse([e for e in events if e["name"] == "Record Window End"])
+
+    def test_times_are_exact_on_one_axis(self):
+        """The first mark is 1 us before the first event; the base is 1 s before that event."""
+        self.job(2)
+        events = slices(exact(self.text(self.merged())))
+        for pid in (1000, 1002):
+            first = min(e["ts"] for e in events if e["name"] == "aten::addmm" and e["pid"] == pid)
+            forward = min(
+                e["ts"]
+                for e in events
+                if e["name"] == "DistributedDataParallel.forward" and e["pid"] == pid
+            )
+            self.assertEqual(first - forward, decimal.Decimal("200.000"))
+        starts = {e["ts"] for e in events if e["name"] == "PyTorch Profiler (0)"}
+        self.assertEqual(starts, {decimal.Decimal("1000000.000")})
+
+    def test_slices_of_a_lane_nest(self):
+        def overlap(sample):
+            for start in (100, 200, 300):
+                sample.op("overlapping", sample.main, start, 150 + start)
+            sample.op("zero", sample.main, 250, 0)
+            sample.op("zero", sample.main, 250, 0)
+
+        self.job(2, extra=[overlap])
+        self.assertNested(slices(exact(self.text(self.merged()))))
+        names = [
+            e["args"]["name"]
+            for e in self.events(self.merged())
+            if e["name"] == "thread_name" and e["pid"] == 1000
+        ]
+        self.assertIn("main · thread 4000 (python3)", names)
+        self.assertIn("main · thread 4000 (python3) · overlapping 1", names)
+
+    def assertNested(self, events):
+        lanes = collections.defaultdict(list)
+        for e in events:
+            lanes[e["pid"], e["tid"]].append((e["ts"], -e["dur"], e["name"]))
+        for lane in lanes.values():
+            ends = []
+            for start, dur, name in sorted(lane):
+                while ends and ends[-1] <= start:
+                    ends.pop()
+                self.assertTrue(not ends or start - dur <= ends[-1], name)
+                ends.append(start - dur)
+
+    def test_arrows_are_whole_and_begin_where_slices_do(self):
+        self.job(2, library="nccl")
+        events = exact(self.text(self.merged()))
+        starts = {(e["pid"], e["tid"], e["ts"]): e["name"] for e in slices(events)}
+        ids = collections.defaultdict(list)
+        for e in events:
+            if e["ph"] in "sf":
+                self.assertIn((e["pid"], e["tid"], e["ts"]), starts)
+                ids[e["id"]].append(e["ph"])
+        self.assertEqual({tuple(halves) for halves in ids.values()}, {("s", "f")})
+        # Two ranks, 5 steps, per step 2 forward-backward pairs and 4 launches.
+        self.assertEqual(len(ids), 2 * 5 * 6)
+        self.assertTrue(all(number < 2**53 for number in ids))
+
+    def test_lanes_of_all_ranks_are_told_apart(self):
+        self.job(RANKS)
+        owners = collections.defaultdict(set)
+        for e in slices(self.events(self.merged())):
+            owners[e["tid"]].add(e["pid"])
+        self.assertTrue(all(len(pids) == 1 for pids in owners.values()))
+        self.assertTrue(all(0 < tid < 2**32 for tid in owners))
+
+    def test_without_marks_the_ranks_are_drawn_all_the_same(self):
+        drawn = self.job(2, options=["--no-marks"])
+        self.assertEqual(drawn["common_steps"], 0)
+        self.assertEqual(len(drawn["files"]), 3)
+
+
+class Ranks(TimelineCase):
+    def test_all_files_hold_the_same_steps(self):
+        """A window that began later on one rank: its first step is nobody's."""
+        drawn = self.job(3, change={1: {"short_step": 2}})
+        self.assertEqual(drawn["common_steps"], 4)
+        reason = "ranks/: steps in which the ranks made different numbers of collectives"
+        self.assertEqual(why(drawn, -1), {reason: 1})
+        for rank in range(3):
+            names = [e["name"] for e in slices(self.events(self.rank_file(rank)))]
+            steps = [name for name in names if name.startswith("ProfilerStep#")]
+            self.assertEqual(steps, [f"ProfilerStep#{n}" for n in (101, 102, 104, 105)])
+            self.assertEqual(names.count("gloo:all_reduce"), 8)
+            self.assertGreater(why(drawn, rank)["ranks/: outside the steps that all ranks recorded"], 0)
+
+    def test_a_step_holds_the_optimizer_whole(self):
+        """The mark lies inside the optimizer's range; the step must not cut it."""
+        self.job(1)
+        events = slices(self.events(self.rank_file(0)))
+        steps = [e for e in events if e["name"].startswith("ProfilerStep#")]
+        for e in events:
+            if e["name"] == "Optimizer.step#SGD.step":
+                inside = [
+                    s
+                    for s in steps
+                    if s["tid"] == e["tid"]
+                    and s["ts"] <= e["ts"]
+                    and e["ts"] + e["dur"] <= s["ts"] + s["dur"] + 0.002
+                ]
+                self.assertEqual(len(inside), 1)
+
+    def test_ids_tie_operators_launches_and_kernels(self):
+        self.job(2, library="nccl")
+        events = slices(self.events(self.rank_file(1)))
+        ops = collections.Counter(
+            e["args"]["External id"] for e in events if e["cat"] in ("cpu_op", "user_annotation")
+        )
+        self.assertEqual(set(ops.values()), {1})
+        launches = {e["args"]["correlation"]: e for e in events if e["cat"] == "Runtime"}
+        kernels = [e for e in events if e["cat"] == "kernel"]
+        self.assertEqual(len(kernels), 20)
+        names = {e["args"].get("External id"): e["name"] for e in events if e["cat"] == "cpu_op"}
+        for kernel in kernels:
+            launch = launches[kernel["args"]["correlation"]]
+            self.assertEqual(kernel["args"]["External id"], launch["args"]["External id"])
+            self.assertEqual(kernel["pid"], kernel["args"]["device"])
+            owner = "aten::addmm" if kernel["name"] == "gemm" else "nccl:all_reduce"
+            self.assertEqual(names[kernel["args"]["External id"]], owner)
+
+    def test_other_names_of_collectives_are_renamed_and_kept(self):
+        def gather(sample):
+            sample.op("nccl:_all_gather_base", sample.main, 500, 20, "user_annotation")
+
+        self.job(2, library="nccl", extra=[gather])
+        found = [e for e in self.events(self.rank_file(0)) if e["name"] == "nccl:all_gather"]
+        self.assertEqual([e["args"]["name"] for e in found], ["nccl:_all_gather_base"])
+
+    def test_a_rank_without_operators_gets_no_file_and_a_row(self):
+        path = self.folder / "empty.json"
+        path.write_text('{"traceEvents":[{"ph":"X","cat":"x","name":"x","pid":1,"tid":1,"ts":1,"dur":1}]}')
+        other = self.folder / "other.json"
+        kineto_sample.write(other, 0)
+        drawn = self.draw([other, path])
+        self.assertEqual(len(drawn["files"]), 2)
+        self.assertIn("ranks/: no file, no operators were recorded on this rank", why(drawn, 1))
+
+    def test_a_host_name_with_dots_does_not_end_the_worker_name(self):
+        self.job(2, options=["--unaligned", "1"])
+        self.assertTrue(self.rank_file(1, "far-away").is_file())
+
+
+if __name__ == "__main__":
+    unittest.main()
