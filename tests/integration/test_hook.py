@@ -6,6 +6,7 @@ Each program runs under kineto_driver, which does for it what the agent does.
 
 import json
 import os
+import pathlib
 import re
 import tempfile
 import textwrap
@@ -35,6 +36,22 @@ def train(steps, pause=0.02):
         optimizer.step()
         time.sleep(pause)
 """
+
+# Files of a package that has the names of torch which the hook uses, but no Kineto.
+TORCH_WITHOUT_KINETO = {
+    "torch/__init__.py": "import _ctypes as _C, torch.autograd.profiler",
+    "torch/autograd/__init__.py": "def _kineto_step(): raise RuntimeError",
+    "torch/autograd/profiler.py": "class profile: pass",
+    "torch/optim/__init__.py": "",
+    "torch/optim/optimizer.py": """
+        hooks = []
+        register_optimizer_step_post_hook = hooks.append
+        class Optimizer:
+            def step(self):
+                for hook in hooks:
+                    hook(self, (), {})
+        """,
+}
 
 
 class Run:
@@ -222,6 +239,22 @@ class OwnProfiler(HookTest):
         )
         self.assertEqual((run.step_count, len(run.windows)), (74, 1))
 
+    def test_one_that_counts_steps_too_does_not_shift_the_window(self):
+        # For 15 iterations it tells Kineto of each, as the hook does.
+        run = self.run_whole(TRAIN + textwrap.dedent("""
+            from torch.profiler import profile, schedule
+            train(1)
+            with profile(schedule=schedule(wait=20, warmup=1, active=1)) as profiler:
+                for _ in range(15):
+                    train(1)
+                    profiler.step()
+            train(250)
+            """), "--steps", "5", "--ahead", "110")
+        self.assertEqual(run.hook_bits & (ARMED | ERROR), ARMED)
+        (window,) = run.windows
+        first = window["first_step"]
+        self.assertEqual(window["steps"], list(range(first, first + 5)))
+
     def test_one_that_is_switched_off_does_not_count(self):
         run = self.run_whole(TRAIN + textwrap.dedent("""
             with torch.autograd.profiler.profile(enabled=False):
@@ -336,6 +369,21 @@ class Python(HookTest):
         )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertNotIn("infprof", done.stdout)
+
+    def test_a_torch_that_cannot_be_armed_is_left_alone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in TORCH_WITHOUT_KINETO.items():
+                path = pathlib.Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(textwrap.dedent(text))
+            run = self.run_whole("""
+                from torch.optim.optimizer import Optimizer
+                optimizer = Optimizer()
+                for _ in range(3):
+                    optimizer.step()
+                """, "--steps", "5", environment={"PYTHONPATH": folder})
+        self.assertEqual(run.hook_bits, LOADED | TORCH | STEPPED | NO_SYMBOL)
+        self.assertEqual(run.step_count, 3)
 
     def test_an_error_in_the_hook_stays_there(self):
         run = self.run_whole("""

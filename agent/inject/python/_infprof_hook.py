@@ -109,7 +109,7 @@ class Rank:
         self.profiler_made = False
         self.steps = 0
         self.counts = weakref.WeakKeyDictionary()  # of steps, by optimizer
-        self.kineto_step = None  # torch's function; None where torch counts by itself
+        self.kineto_step = None  # tells Kineto; None where torch counts by itself
         self.forward_hook = None
         # With the variable in the program's own environment, torch has armed Kineto at import.
         self.user_daemon = os.environ.get("KINETO_USE_DAEMON")
@@ -214,7 +214,7 @@ class Rank:
         if self.may_not_arm or self.profiler_made or not self.api.may_arm():
             return False
         torch = sys.modules["torch"]
-        step = getattr(torch.autograd, "_kineto_step", None)
+        step = find_kineto_step(torch)
         # A look-up in the module's own library finds the symbols of those it depends on.
         init = getattr(ctypes.CDLL(torch._C.__file__), KINETO_INIT, None)
         if step is None or init is None:
@@ -233,6 +233,17 @@ class Rank:
         self.armed = True
         self.api.note(ARMED)
         return True
+
+
+def find_kineto_step(torch):
+    """What tells Kineto of a step: torch's own counter, which knows the program's profiler too.
+
+    Both may report the same iteration, and Kineto must hear of it once.
+    """
+    tracker = getattr(torch.autograd.profiler, "KinetoStepTracker", None)
+    if tracker is not None:
+        return functools.partial(tracker.increment_step, "infprof")
+    return getattr(torch.autograd, "_kineto_step", None)
 
 
 def has_optimizer():
