@@ -250,12 +250,12 @@ void ifp_activity_free(struct ifp_activity *activity)
 struct ifp_step_times ifp_activity_step_times(const struct ifp_rank_activity *rank)
 {
 	struct ifp_step_times times = {.steps = rank->mark_count};
-	const struct ifp_step_mark *first = rank->marks;
-	const struct ifp_step_mark *last =
-		rank->marks + (rank->mark_count ? rank->mark_count - 1 : 0);
+	const struct ifp_step_mark *first, *last;
 
 	if (rank->mark_count < 2)
 		return times;
+	first = rank->marks;
+	last = rank->marks + rank->mark_count - 1;
 	times.mean_ns = (last->end_ns - first->end_ns) / (int64_t)(last->step - first->step);
 	for (const struct ifp_step_mark *mark = first + 1; mark <= last; mark++) {
 		int64_t step_ns = mark->end_ns - mark[-1].end_ns;
