@@ -53,19 +53,31 @@ static void directions_are_bounded_independently(void **state)
 	assert_int_equal(edge.low_ns, -5000 - 100 - SLACK_NS);
 }
 
-/* What was learnt an hour ago has no weight left: 50 ppm of 3600 s are 180 ms. */
-static void old_knowledge_widens_with_the_drift(void **state)
+/* What was learnt an hour before or after has no weight left: 50 ppm of 3600 s are 180 ms. */
+static void far_knowledge_widens_with_the_drift(void **state)
 {
-	struct ifp_round_trip early = trip(0, 0, 1000, 1000);
-	struct ifp_round_trip late = trip(3600 * IFP_NS_PER_S, 0, 500 * IFP_NS_PER_MS, 10);
-	struct ifp_clock_edge edge = {.client = 0, .server = 1};
+	const struct {
+		struct ifp_round_trip far; /* one direction of it took 10 ns, the other 500 ms */
+		bool first;
+	} cases[] = {
+		{trip(0, 0, 500 * IFP_NS_PER_MS, 10), true},
+		{trip(0, 0, 10, 500 * IFP_NS_PER_MS), true},
+		{trip(7200 * IFP_NS_PER_S, 0, 500 * IFP_NS_PER_MS, 10), false},
+		{trip(7200 * IFP_NS_PER_S, 0, 10, 500 * IFP_NS_PER_MS), false},
+	};
+	struct ifp_round_trip best = trip(3600 * IFP_NS_PER_S, 0, 1000, 1000);
 
 	(void)state;
-	ifp_edge_start(&edge);
-	ifp_edge_add(&edge, &early);
-	assert_false(ifp_edge_add(&edge, &late));
-	assert_int_equal(edge.high_ns, 1000 + SLACK_NS);
-	assert_int_equal(edge.low_ns, -1000 - SLACK_NS);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct ifp_clock_edge edge = {.client = 0, .server = 1};
+
+		ifp_edge_start(&edge);
+		ifp_edge_add(&edge, cases[i].first ? &cases[i].far : &best);
+		ifp_edge_add(&edge, cases[i].first ? &best : &cases[i].far);
+		assert_int_equal(edge.best_t1_ns, 3600 * IFP_NS_PER_S);
+		assert_int_equal(edge.high_ns, 1000 + SLACK_NS);
+		assert_int_equal(edge.low_ns, -1000 - SLACK_NS);
+	}
 	assert_int_equal(
 		ifp_drift_ns(3600 * IFP_NS_PER_S, IFP_CLOCK_DRIFT_PPM), 180 * IFP_NS_PER_MS);
 	assert_int_equal(ifp_drift_ns(-1, IFP_CLOCK_DRIFT_PPM), 1);
@@ -120,7 +132,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(interval_is_as_wide_as_the_delays),
 		cmocka_unit_test(directions_are_bounded_independently),
-		cmocka_unit_test(old_knowledge_widens_with_the_drift),
+		cmocka_unit_test(far_knowledge_widens_with_the_drift),
 		cmocka_unit_test(impossible_trips_are_left_out),
 		cmocka_unit_test(crossing_interval_is_not_usable),
 		cmocka_unit_test(edge_to_itself_is_not_usable),
