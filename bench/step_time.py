@@ -69,10 +69,10 @@ def in_the_window(args, output):
 def costs(output, ranks):
     """Of the agents: share of a core, peak memory; of the archive: bytes an event."""
     found = json.loads((output / "report.json").read_text())
-    ends = [row["end"] for row in found["by_rank"]]
-    seconds = [row["seconds"] for row in found["by_rank"]]
+    ends = [row["end"] for row in found["per_rank"]]
+    seconds = [row["seconds"] for row in found["per_rank"]]
     cpu = [int(end["agent_cpu_ns"]) / 1e9 / s for end, s in zip(ends, seconds)]
-    events = sum(row["events"] for row in found["by_rank"])
+    events = sum(row["events"] for row in found["per_rank"])
     size = (output / "run.ifp").stat().st_size
     return max(cpu), max(int(end["agent_peak_bytes"]) for end in ends), events, size
 

@@ -124,15 +124,11 @@ def wait_for_report(output, timeout=60):
     return report(output)
 
 
-def left_behind():
-    """What infprof has in the places where something could be left behind."""
-    return sorted(
-        str(path)
-        for folder in ("/dev/shm", "/tmp")
-        for path in pathlib.Path(folder).glob("*")
-        if path.name.startswith(("infprof-", "infprof.", "ifp.", "ifp-"))
-        and not path.name.startswith("infprof-test-")
-    )
+def traces_on_the_machine():
+    """What infprof has at this moment in the places where something could be left behind."""
+    places = [*pathlib.Path("/dev/shm").glob("*"), *pathlib.Path("/tmp").glob("infprof*"),
+              *pathlib.Path(f"/tmp/infprof-{os.getuid()}").glob("*")]
+    return {str(path) for path in places if not path.name.startswith("infprof-test-")}
 
 
 class TestCase(unittest.TestCase):
