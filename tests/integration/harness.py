@@ -126,7 +126,7 @@ def wait_for_report(output, timeout=60):
 
 def traces_on_the_machine():
     """What infprof has at this moment in the places where something could be left behind."""
-    places = [*pathlib.Path("/dev/shm").glob("*"), *pathlib.Path("/tmp").glob("infprof*"),
+    places = [*pathlib.Path("/dev/shm").glob("*infprof*"), *pathlib.Path("/tmp").glob("infprof*"),
               *pathlib.Path(f"/tmp/infprof-{os.getuid()}").glob("*")]
     return {str(path) for path in places if not path.name.startswith("infprof-test-")}
 
