@@ -57,13 +57,13 @@ static void directions_are_bounded_independently(void **state)
 static void far_knowledge_widens_with_the_drift(void **state)
 {
 	const struct {
-		struct ifp_round_trip far; /* one direction of it took 10 ns, the other 500 ms */
+		struct ifp_round_trip far; /* one direction of it took 10 ns, the other 500 us */
 		bool first;
 	} cases[] = {
-		{trip(0, 0, 500 * IFP_NS_PER_MS, 10), true},
-		{trip(0, 0, 10, 500 * IFP_NS_PER_MS), true},
-		{trip(7200 * IFP_NS_PER_S, 0, 500 * IFP_NS_PER_MS, 10), false},
-		{trip(7200 * IFP_NS_PER_S, 0, 10, 500 * IFP_NS_PER_MS), false},
+		{trip(0, 0, 500 * IFP_NS_PER_US, 10), true},
+		{trip(0, 0, 10, 500 * IFP_NS_PER_US), true},
+		{trip(7200 * IFP_NS_PER_S, 0, 500 * IFP_NS_PER_US, 10), false},
+		{trip(7200 * IFP_NS_PER_S, 0, 10, 500 * IFP_NS_PER_US), false},
 	};
 	struct ifp_round_trip best = trip(3600 * IFP_NS_PER_S, 0, 1000, 1000);
 
