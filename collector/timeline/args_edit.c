@@ -13,10 +13,13 @@ static void append_between(struct ifp_buf *out, const char *from, const char *to
 
 void ifp_args_set(struct ifp_buf *out, struct ifp_str args, const char *key, struct ifp_str value)
 {
-	const char *end = args.ptr + args.len_bytes;
+	const char *end;
 	struct ifp_str old;
 
-	if (args.len_bytes && ifp_args_find(args, key, &old)) {
+	if (!args.len_bytes)
+		args = ifp_str("{}");
+	end = args.ptr + args.len_bytes;
+	if (ifp_args_find(args, key, &old)) {
 		append_between(out, args.ptr, old.ptr);
 		ifp_buf_append(out, value.ptr, value.len_bytes);
 		append_between(out, old.ptr + old.len_bytes, end);
@@ -42,7 +45,6 @@ void ifp_args_set_int(struct ifp_buf *out, struct ifp_str args, const char *key,
 
 void ifp_args_rename(struct ifp_buf *out, struct ifp_str args, const char *key, const char *new_key)
 {
-	const char *end = args.ptr + args.len_bytes;
 	struct ifp_str value;
 
 	if (!args.len_bytes || !ifp_args_find(args, key, &value)) {
@@ -52,5 +54,5 @@ void ifp_args_rename(struct ifp_buf *out, struct ifp_str args, const char *key, 
 	/* In compact text, "key": stands right before the value. */
 	append_between(out, args.ptr, value.ptr - strlen(key) - 3);
 	ifp_buf_printf(out, "\"%s\":", new_key);
-	append_between(out, value.ptr, end);
+	append_between(out, value.ptr, args.ptr + args.len_bytes);
 }

@@ -44,10 +44,13 @@ static bool read_exponent(const char *p, const char *end, int64_t *exponent)
 static bool split(struct ifp_str text, struct parts *parts)
 {
 	const char *p = text.ptr;
-	const char *end = p + text.len_bytes;
+	const char *end;
 
 	*parts = (struct parts){0};
-	if (p < end && *p == '-') {
+	if (!text.len_bytes)
+		return false;
+	end = p + text.len_bytes;
+	if (*p == '-') {
 		parts->negative = true;
 		p++;
 	}

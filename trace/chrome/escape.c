@@ -159,7 +159,7 @@ void ifp_json_unescape(struct ifp_buf *out, struct ifp_str text)
 {
 	static const char letters[] = "bfnrt\"\\/";
 	const char *p = text.ptr;
-	const char *end = p + text.len_bytes;
+	const char *end = text.len_bytes ? p + text.len_bytes : p;
 
 	while (p < end) {
 		const char *letter;
