@@ -74,8 +74,8 @@ class TimeNamespaces(harness.TestCase):
         self.assertGreaterEqual(high, 2 * SECONDS_APART * 10**9)
 
 
-# Open MPI does not promise several lives of one rank: on a busy machine about one in fifty hangs
-# in MPI_Init, whatever the programs are (docs/clocksync.md). A fault of ours hangs every time.
+# Open MPI does not promise several lives of one rank: on a busy machine about one in fifty does not
+# end, whatever the programs are (docs/clocksync.md). A fault of ours would show every time.
 ATTEMPTS = 3
 
 
