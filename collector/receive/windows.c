@@ -244,7 +244,7 @@ static void try_again(struct ifp_windows *w, uint32_t culprit, uint32_t bad)
 	char text[400];
 
 	ifp_outlet_ledger(w->outlet, IFP_FRAME_NO_RANK, "window-retried", bad,
-		"window %" PRIu32 " is asked for again: %s", w->window,
+		"window %" PRIu32 " is asked for again: rank %" PRIu32 ": %s", w->window, culprit,
 		ifp_windows_part_text(w, culprit, text, sizeof(text)));
 	w->attempt++;
 	w->deadline_ns = 0;

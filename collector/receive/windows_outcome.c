@@ -22,12 +22,12 @@ char *ifp_windows_part_text(
 
 	if (part->part == PART_DONE && part->recorded)
 		snprintf(text, size_bytes,
-			"rank %" PRIu32 " recorded steps %" PRIu64 " to %" PRIu64
-			" instead of %" PRIu64 " to %" PRIu64,
-			rank, part->first_step, part->last_step, w->first_step, last_step(w));
+			"steps %" PRIu64 " to %" PRIu64 " were recorded instead of %" PRIu64
+			" to %" PRIu64,
+			part->first_step, part->last_step, w->first_step, last_step(w));
 	else
-		snprintf(text, size_bytes, "rank %" PRIu32 ": %s", rank,
-			part->reason[0] ? part->reason : "no reason given");
+		snprintf(
+			text, size_bytes, "%s", part->reason[0] ? part->reason : "no reason given");
 	return text;
 }
 

@@ -20,6 +20,9 @@
 #define HELLO_INTERVAL_MS 200
 #define MAX_ARGUMENTS 24
 #define READY_FD 3
+#define MAX_STAND_INS 16
+
+static void *open_sockets[MAX_STAND_INS];
 
 static int64_t now_ms(void)
 {
@@ -149,12 +152,30 @@ void stand_in_open(struct stand_in *agent, void *zmq_context, const char *addres
 		zmq_setsockopt(agent->socket, ZMQ_CURVE_SECRETKEY, keys->client_secret, 41);
 	}
 	assert_int_equal(zmq_connect(agent->socket, address), 0);
+	for (size_t i = 0; i < MAX_STAND_INS; i++)
+		if (!open_sockets[i]) {
+			open_sockets[i] = agent->socket;
+			return;
+		}
+	fail_msg("more than %d stand-ins", MAX_STAND_INS);
 }
 
 void stand_in_close(struct stand_in *agent)
 {
+	for (size_t i = 0; i < MAX_STAND_INS; i++)
+		if (open_sockets[i] == agent->socket)
+			open_sockets[i] = NULL;
 	zmq_close(agent->socket);
 	agent->socket = NULL;
+}
+
+void stand_in_close_all(void)
+{
+	for (size_t i = 0; i < MAX_STAND_INS; i++) {
+		if (open_sockets[i])
+			zmq_close(open_sockets[i]);
+		open_sockets[i] = NULL;
+	}
 }
 
 static void send_payload(struct stand_in *agent, enum ifp_message_type type, const void *payload,

@@ -55,6 +55,7 @@ struct stand_in {
 void stand_in_open(struct stand_in *agent, void *zmq_context, const char *address,
 	const struct ifp_keys *keys, uint32_t rank, uint32_t world);
 void stand_in_close(struct stand_in *agent);
+void stand_in_close_all(void);
 
 /* Document: JSON with ' for ", or NULL. */
 void stand_in_send(struct stand_in *agent, enum ifp_message_type type, const char *document);
