@@ -45,9 +45,9 @@ static const struct ifp_option options[] = {
 		       "--keygen."},
 	{.name = "clock", .argument = "auto|mpi|zmq", .type = IFP_OPTION_CHOICE,
 		.offset = OFFSET(clock), .choices = ifp_clock_choices,
-		.doc = "How clocks of several hosts are compared: over MPI where it is the launcher, "
-		       "or over the collector's network. mpi does it also on one host. "
-		       "Default: auto."},
+		.doc = "How clocks of several hosts are compared: over the collector's network (zmq, "
+		       "and auto), or by a short MPI program before and after PROGRAM (mpi; also on "
+		       "one host). Default: auto."},
 	{.name = "spool-size", .argument = "BYTES", .type = IFP_OPTION_BYTES,
 		.offset = OFFSET(spool_bytes),
 		.doc = "Disk space in $TMPDIR for what the collector cannot take yet. Default: 1GiB."},

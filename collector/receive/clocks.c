@@ -137,12 +137,14 @@ static bool all_say(const struct ifp_roster *roster, const char *name, const cha
 	return true;
 }
 
-/* Over MPI only when everybody takes part: lives of the helper pair by count, not by purpose. */
+/*
+ * Over MPI only when everybody asks for it and takes part: lives of the helper pair by count, not by
+ * purpose, and a program's own MPI_Init behind a helper's life was seen to hang on busy machines.
+ */
 static enum ifp_clocks_plan choose(const struct ifp_clocks *clocks, const struct ifp_roster *roster)
 {
 	static const char *const mpi_launchers[] = {"openmpi", "pmix", NULL};
 	static const char *const asked_for[] = {"mpi", NULL};
-	static const char *const not_forbidden[] = {"mpi", "auto", NULL};
 	bool everybody = roster->present == roster->world && roster->world > 1;
 	bool mpi = everybody && all_say(roster, "launcher", mpi_launchers);
 
@@ -150,7 +152,7 @@ static enum ifp_clocks_plan choose(const struct ifp_clocks *clocks, const struct
 		return IFP_CLOCKS_MPI;
 	if (clocks->clock_count < 2)
 		return IFP_CLOCKS_NONE;
-	return mpi && all_say(roster, "clock", not_forbidden) ? IFP_CLOCKS_MPI : IFP_CLOCKS_ZMQ;
+	return IFP_CLOCKS_ZMQ;
 }
 
 static uint32_t leader(const struct ifp_clocks *clocks, uint32_t clock)

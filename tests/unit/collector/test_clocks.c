@@ -253,7 +253,7 @@ static void mpi_serves_both_epochs_when_all_lives_end_well(void **state)
 	struct job job;
 
 	(void)state;
-	start(&job, "ab", "openmpi", "auto");
+	start(&job, "ab", "openmpi", "mpi");
 	assert_int_equal(ifp_clocks_roll(job.clocks, &job.roster, S), IFP_CLOCKS_MPI);
 	ifp_clocks_tick(job.clocks, S);
 	expect_silence(&job); /* the roll call is the word to begin */
@@ -281,7 +281,7 @@ static void failed_life_of_the_helper_falls_back_to_zeromq_in_both_epochs(void *
 	struct job job;
 
 	(void)state;
-	start(&job, "ab", "openmpi", "auto");
+	start(&job, "ab", "openmpi", "mpi");
 	ifp_clocks_roll(job.clocks, &job.roster, S);
 	report(&job, 0, -1, 0, ALL_WELL ",'edges':[]");
 	report(&job, 1, -1, 0, "'outcome':'failed','reason':'killed'");
