@@ -30,5 +30,8 @@ void ifp_report_free(struct ifp_report *report);
 void ifp_report_text(const struct ifp_report *report, struct ifp_buf *out);
 void ifp_report_json(const struct ifp_report *report, struct ifp_buf *out);
 
+/* The part of the text on the ledger: equal rows of several ranks become one line. */
+void ifp_report_ledger_text(const struct ifp_run *run, struct ifp_buf *out);
+
 /* Writes report.txt and report.json into a directory that exists, each whole or not at all. */
 int ifp_report_write(const struct ifp_report *report, const char *directory);

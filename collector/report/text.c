@@ -50,7 +50,7 @@ static void append_clock(struct ifp_buf *out, const struct ifp_run_rank *rank)
 	struct ifp_clock_summary clock;
 
 	if (!rank->map) {
-		ifp_buf_append_text(out, "no readings: its events have no place in time");
+		ifp_buf_append_text(out, "no readings");
 		return;
 	}
 	clock = ifp_clock_map_summary(rank->map);
@@ -82,9 +82,9 @@ static void append_rank(struct ifp_buf *out, const struct ifp_report *report, ui
 	append_duration_column(out, steps.max_ns, 10);
 	ifp_buf_printf(out, "%9" PRIu64 "  ", rank->event_count);
 	start = out->len_bytes;
-	append_end(out, rank);
-	pad(out, start, 20);
 	append_clock(out, rank);
+	pad(out, start, 20);
+	append_end(out, rank);
 	ifp_buf_append_text(out, "\n");
 }
 
@@ -92,7 +92,7 @@ static void append_ranks(struct ifp_buf *out, const struct ifp_report *report)
 {
 	ifp_buf_append_text(out, "\nRanks, over the whole run\n"
 				 "rank  host             steps  mean      longest      events  "
-				 "ended               clock\n");
+				 "clock               ended\n");
 	for (uint32_t i = 0; i < ifp_run_rank_count(report->run); i++)
 		append_rank(out, report, i);
 	if (report->job.bound_ns && report->job.bound_ns != INT64_MAX)
@@ -141,21 +141,64 @@ static void append_attempt(struct ifp_buf *out, const struct ifp_run *run, uint3
 	ifp_buf_append_text(out, "\n");
 }
 
+/* Windows of one attempt that came to the same. */
+struct failures {
+	const struct ifp_run *run;
+	const cJSON *like;
+};
+
+static bool same_text(const cJSON *a, const cJSON *b, const char *name)
+{
+	const char *x = ifp_document_text(a, name), *y = ifp_document_text(b, name);
+
+	return strcmp(x ? x : "", y ? y : "") == 0;
+}
+
+static bool same_failure(const cJSON *a, const cJSON *b)
+{
+	return same_attempt(a, b) && same_text(a, b, "outcome") && same_text(a, b, "reason");
+}
+
+static bool has_failed(const void *context, uint32_t rank)
+{
+	const struct failures *failures = context;
+
+	for (uint32_t i = 0; i < ifp_run_window_count(failures->run); i++) {
+		const struct ifp_run_window *window = ifp_run_window(failures->run, i);
+
+		if (window->rank == rank && same_failure(window->document, failures->like))
+			return true;
+	}
+	return false;
+}
+
+static bool first_of_failure(const struct ifp_run *run, uint32_t i)
+{
+	for (uint32_t j = 0; j < i; j++) {
+		if (same_failure(
+			    ifp_run_window(run, j)->document, ifp_run_window(run, i)->document))
+			return false;
+	}
+	return true;
+}
+
 /* The ranks that did not record it, and why. */
 static void append_failures(struct ifp_buf *out, const struct ifp_run *run, uint32_t first)
 {
 	const cJSON *window = ifp_run_window(run, first)->document;
 
 	for (uint32_t i = first; i < ifp_run_window_count(run); i++) {
-		const struct ifp_run_window *other = ifp_run_window(run, i);
-		const char *outcome = ifp_document_text(other->document, "outcome");
-		const char *reason = ifp_document_text(other->document, "reason");
+		const cJSON *other = ifp_run_window(run, i)->document;
+		const struct failures failures = {run, other};
+		const char *outcome = ifp_document_text(other, "outcome");
+		const char *reason = ifp_document_text(other, "reason");
 
-		if (!same_attempt(window, other->document) || recorded(other->document))
+		if (!same_attempt(window, other) || recorded(other) || !first_of_failure(run, i))
 			continue;
-		ifp_buf_printf(out, "      rank %u: %s%s%s\n", other->rank,
-			outcome ? outcome : "not known", reason && *reason ? ": " : "",
-			reason ? reason : "");
+		ifp_buf_append_text(out, "      ");
+		ifp_words_ranks(out, ifp_run_world(run), has_failed, &failures);
+		ifp_buf_printf(out, ": %s%s%s\n", outcome ? outcome : "not known",
+			reason && *reason ? ": " : "", reason ? reason : "");
 	}
 }
 
@@ -175,25 +218,6 @@ static void append_windows(struct ifp_buf *out, const struct ifp_run *run)
 	}
 	if (!ifp_run_window_count(run))
 		ifp_buf_append_text(out, "      none\n");
-}
-
-static void append_ledger(struct ifp_buf *out, const struct ifp_run *run)
-{
-	ifp_buf_append_text(out, "\nLedger: what did not arrive, or was changed on its way\n");
-	for (uint32_t i = 0; i < ifp_run_ledger_count(run); i++) {
-		const struct ifp_ledger_row *row = ifp_run_ledger(run, i);
-
-		if (row->rank == IFP_FRAME_NO_RANK)
-			ifp_buf_append_text(out, " all  ");
-		else
-			ifp_buf_printf(out, "%4u  ", row->rank);
-		ifp_buf_append_text(out, row->what);
-		if (row->count)
-			ifp_buf_printf(out, " %" PRId64, row->count);
-		ifp_buf_printf(out, ": %s\n", row->why);
-	}
-	if (!ifp_run_ledger_count(run))
-		ifp_buf_append_text(out, "      nothing\n");
 }
 
 static void append_run(struct ifp_buf *out, const struct ifp_run *run)
@@ -229,5 +253,5 @@ void ifp_report_text(const struct ifp_report *report, struct ifp_buf *out)
 	append_run(out, report->run);
 	append_ranks(out, report);
 	append_windows(out, report->run);
-	append_ledger(out, report->run);
+	ifp_report_ledger_text(report->run, out);
 }

@@ -67,3 +67,23 @@ void ifp_words_count(struct ifp_buf *out, uint64_t count, const char *singular)
 {
 	ifp_buf_printf(out, "%" PRIu64 " %s%s", count, singular, count == 1 ? "" : "s");
 }
+
+void ifp_words_ranks(struct ifp_buf *out, uint32_t limit,
+	bool (*belongs)(const void *context, uint32_t rank), const void *context)
+{
+	IFP_CLEANUP_BUF struct ifp_buf list = {0};
+	uint32_t ranks = 0;
+
+	for (uint32_t first = 0, next = 0; first < limit; first = next + 1) {
+		for (next = first; next < limit && belongs(context, next); next++)
+			;
+		if (next == first)
+			continue;
+		ifp_buf_printf(&list, "%s%u", ranks ? ", " : "", first);
+		if (next - first > 1)
+			ifp_buf_printf(&list, "%s%u", next - first > 2 ? " to " : ", ", next - 1);
+		ranks += next - first;
+	}
+	ifp_buf_append_text(out, ranks == 1 ? "rank " : "ranks ");
+	ifp_buf_append(out, list.data, list.len_bytes);
+}

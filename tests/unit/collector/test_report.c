@@ -159,9 +159,36 @@ static void text_lists_ranks_windows_and_ledger(void **state)
 				     "all_reduce.\n"));
 	assert_non_null(strstr(text, "Program: train.py\nRun: sample-1\n"));
 	assert_non_null(strstr(text, "\n   3  node1                6  300 ms    "));
-	assert_non_null(strstr(text, "  exited 0            shared\n"));
+	assert_non_null(strstr(text, "  shared              exited 0\n"));
 	assert_non_null(strstr(text, "   0  attempt 1: steps 1 to 6, 72 events of 4 ranks\n"));
-	assert_non_null(strstr(text, "   0  marks-dropped 1: a ring was full\n"));
+	assert_non_null(strstr(text, "      marks-dropped 1, rank 0: a ring was full\n"));
+}
+
+static void equal_rows_of_the_ledger_become_one_line(void **state)
+{
+	static const struct ifp_ledger_row rows[] = {
+		{0, "names-cut", 5, "names were long"},
+		{1, "names-cut", 6, "names were long"},
+		{2, "names-cut", 7, "names were long"},
+		{3, "names-cut", 1, "another reason"},
+		{5, "names-cut", 2, "names were long"},
+		{IFP_FRAME_NO_RANK, "archive-damaged", 0, "the end is missing"},
+	};
+	struct fixture *f = *state;
+	IFP_CLEANUP_BUF struct ifp_buf out = {0};
+
+	open_job(f, (struct sample_job){.ranks = 6, .steps = 3});
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(rows); i++)
+		assert_ok(ifp_run_ledger_add(f->run, &rows[i]));
+	ifp_report_ledger_text(f->run, &out);
+	ifp_buf_append_u8(&out, 0);
+	assert_ok(ifp_buf_status(&out));
+	assert_string_equal((const char *)out.data,
+		"\nLedger: what did not arrive, or was changed on its way\n"
+		"      marks-dropped 1, rank 0: a ring was full\n"
+		"      names-cut 20, ranks 0 to 2, 5: names were long\n"
+		"      names-cut 1, rank 3: another reason\n"
+		"      archive-damaged: the end is missing\n");
 }
 
 static void both_reports_are_written_whole(void **state)
@@ -193,6 +220,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nobody_is_null_in_json, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			text_lists_ranks_windows_and_ledger, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			equal_rows_of_the_ledger_become_one_line, setup, teardown),
 		cmocka_unit_test_setup_teardown(both_reports_are_written_whole, setup, teardown),
 	};
 

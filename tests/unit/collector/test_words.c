@@ -47,12 +47,37 @@ static void one_has_no_plural(void **state)
 	assert_string_equal((const char *)out.data, "1 step2  ranks");
 }
 
+static bool in_text(const void *context, uint32_t rank)
+{
+	return ((const char *)context)[rank] == 'x';
+}
+
+static void ranks_are_listed_as_ranges(void **state)
+{
+	static const struct {
+		const char *members;
+		const char *text;
+	} cases[] = {{"...x", "rank 3"}, {"xxx..x", "ranks 0 to 2, 5"}, {".xx.", "ranks 1, 2"},
+		{"xxxxxxxx", "ranks 0 to 7"}};
+
+	(void)state;
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(cases); i++) {
+		IFP_CLEANUP_BUF struct ifp_buf out = {0};
+
+		ifp_words_ranks(
+			&out, (uint32_t)strlen(cases[i].members), in_text, cases[i].members);
+		ifp_buf_append_u8(&out, 0);
+		assert_string_equal((const char *)out.data, cases[i].text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(durations_have_three_digits_that_mean_something),
 		cmocka_unit_test(a_range_has_the_unit_of_its_larger_end),
 		cmocka_unit_test(one_has_no_plural),
+		cmocka_unit_test(ranks_are_listed_as_ranges),
 	};
 
 	return RUN_TESTS(tests);
