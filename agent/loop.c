@@ -123,7 +123,8 @@ static void send_what_is_due(struct ifp_agent *agent, int64_t now_ns)
 	ifp_event_blocks_tick(agent->blocks, now_ns);
 	ifp_session_tick(&agent->session, now_ns, &counters);
 	ifp_uplink_pump(agent->uplink);
-	if (ifp_session_lost(&agent->session, now_ns) && !agent->collector_lost) {
+	if (agent->phase != IFP_AGENT_GONE && !agent->collector_lost &&
+		ifp_session_lost(&agent->session, now_ns)) {
 		agent->collector_lost = true;
 		ifp_log_warn("no word from the collector for 30 s: what is recorded is kept for "
 			     "when it is back");

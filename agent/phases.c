@@ -198,8 +198,8 @@ static void keep_spool(struct ifp_agent *agent)
 		return;
 	}
 	ifp_log_warn("the collector has not taken everything; add the rest with: "
-		     "infprof collect %s",
-		path);
+		     "infprof collect %s -o %s",
+		path, agent->session.output ? agent->session.output : "DIR");
 	free(path);
 }
 

@@ -18,15 +18,20 @@ void ifp_session_free(struct ifp_session *session)
 {
 	cJSON_Delete(session->verdict);
 	session->verdict = NULL;
+	free(session->output);
+	session->output = NULL;
 }
 
 static void take_welcome(struct ifp_session *session, const cJSON *document)
 {
 	const char *run_id = ifp_document_get_text(document, "run_id");
 	const char *name = ifp_document_get_text(document, "session");
+	const char *output = ifp_document_get_text(document, "output");
 
 	if (!run_id || !name)
 		return;
+	if (!session->output && output)
+		session->output = strdup(output);
 	session->welcomed = true;
 	snprintf(session->name, sizeof(session->name), "%s", name);
 	ifp_uplink_welcome(session->uplink, strtoull(run_id, NULL, 16),

@@ -39,6 +39,7 @@ struct ifp_session {
 	bool closed;
 	cJSON *verdict; /* owned; NULL until it comes */
 
+	char *output;  /* directory of the run, as the collector says; NULL = not yet */
 	char name[64]; /* of the collector's session */
 	int64_t heard_ns, hello_ns, heartbeat_ns, bye_ns, flush_ns;
 	uint32_t told_hook;
