@@ -211,6 +211,7 @@ char *ifp_document_window_frame(
 	bool is_steps = result->window.kind == IFP_WINDOW_STEPS;
 	cJSON *json = window_document(result, steps_found);
 
+	add_count(json, "left_out", result->left_out);
 	cJSON_AddStringToObject(json, "kind", is_steps ? "steps" : "time");
 	add_count(json, "asked_first", is_steps ? result->window.first_step : 0);
 	add_count(json, "asked_count", is_steps ? result->window.count : 0);

@@ -139,6 +139,7 @@ static void write_ledger(struct ifp_agent *agent)
 		.collector_lost = agent->collector_lost,
 		/* a program that never ran has nothing that could have been recorded */
 		.windows_wanted = agent->wishes.count && agent->child.pid,
+		.events_cut = agent->windows.left_out,
 		.windows_tried = agent->windows.attempted,
 		.hook = counters.hook,
 		.steps = counters.steps,

@@ -113,8 +113,7 @@ static void report(struct ifp_rank_windows *windows, const struct ifp_window_res
 	char *document;
 
 	windows->started = false;
-	if (result->outcome == IFP_WINDOW_RECORDED)
-		windows->recorded++;
+	windows->left_out += result->left_out;
 	ifp_step_log_match(windows->config.steps, windows->config.clocks,
 		result->step_end_realtime_ns, result->optimizer_steps, found);
 	/* events first: whoever sees the report finds them */

@@ -32,7 +32,7 @@ struct ifp_rank_windows {
 	struct ifp_window plan;
 	bool started; /* handed to Kineto, no result yet */
 	bool program_ended;
-	uint64_t recorded;  /* windows with outcome "recorded" */
+	uint64_t left_out;  /* events that Kineto recorded behind a window's last step */
 	uint64_t attempted; /* windows handed to Kineto */
 };
 

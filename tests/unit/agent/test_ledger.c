@@ -36,14 +36,17 @@ static void test_a_rank_that_lost_nothing_has_no_rows(void **state)
 
 static void test_what_was_lost_is_counted(void **state)
 {
-	const struct ifp_ledger_facts facts = {.marks = {.dropped_full = 1, .dropped_no_ring = 2,
-						       .names_cut = 3, .ranges_open = 4},
+	const struct ifp_ledger_facts facts = {.marks = {.dropped_full = 1,
+						       .dropped_no_ring = 2,
+						       .names_cut = 3,
+						       .ranges_open = 4},
 		.events_lost = 5,
+		.events_cut = 6,
 		.collector_lost = true};
 
 	(void)state;
-	assert_string_equal(words(&facts),
-		"marks-dropped marks-no-ring names-cut ranges-open spool-full collector-lost");
+	assert_string_equal(words(&facts), "marks-dropped marks-no-ring names-cut ranges-open "
+					   "spool-full collector-lost window-cut");
 }
 
 static const struct {
