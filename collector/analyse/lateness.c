@@ -177,6 +177,15 @@ static bool stands_out(struct work *w, uint32_t candidate)
 	return gap_ns > spread_ns && (double)gap_ns > gap_needed(w->ranks) * (double)deviation_ns;
 }
 
+static uint32_t times_last(const struct work *w, uint32_t rank)
+{
+	uint32_t times = 0;
+
+	for (uint32_t s = 0; s < w->steps; s++)
+		times += w->last[s] == rank;
+	return times;
+}
+
 static void describe_spread(const struct work *w, struct ifp_lateness *out)
 {
 	out->spread_min_ns = INT64_MAX;
@@ -191,15 +200,16 @@ static void describe_spread(const struct work *w, struct ifp_lateness *out)
 			out->spread_max_ns = last_ns - first_ns;
 		if (s && w->last[s] == w->last[s - 1])
 			out->another_each_time = false;
+		if (times_last(w, w->last[s]) > out->most_last)
+			out->most_last = times_last(w, w->last[s]);
 	}
 }
 
 static void describe_candidate(struct work *w, struct ifp_lateness *out)
 {
-	for (uint32_t s = 0; s < w->steps; s++) {
+	for (uint32_t s = 0; s < w->steps; s++)
 		w->values[s] = row(w, s)[out->candidate];
-		out->steps_late += w->last[s] == out->candidate;
-	}
+	out->steps_late = times_last(w, out->candidate);
 	out->late_ns = ifp_median(w->values, w->steps);
 }
 

@@ -34,6 +34,7 @@ struct ifp_lateness {
 	double p;	       /* of 1.; 1 when it was not tested */
 	int64_t spread_min_ns; /* last minus first arrival, over the steps */
 	int64_t spread_max_ns;
+	uint32_t most_last;	/* in so many steps was the rank last that was it most often */
 	bool another_each_time; /* no rank was the last in two steps on end */
 };
 

@@ -107,6 +107,7 @@ static void copy_lateness(const struct comparison *c, const struct ifp_arrivals 
 	verdict->bound_ns = bound_of(c, lateness->candidate);
 	verdict->spread_min_ns = lateness->spread_min_ns;
 	verdict->spread_max_ns = lateness->spread_max_ns;
+	verdict->most_last = lateness->most_last;
 	verdict->another_each_time = lateness->another_each_time;
 }
 

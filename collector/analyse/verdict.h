@@ -55,6 +55,7 @@ struct ifp_verdict {
 	int64_t bound_ns; /* the lateness is certain to that: clock bounds and biases of two ranks
 			   */
 	int64_t spread_min_ns, spread_max_ns;
+	uint32_t most_last; /* as in lateness.h */
 	bool another_each_time;
 	bool from_marks;       /* LATE by the ends of steps, not at a collective */
 	bool late_before_step; /* most of it was lost before the step's start */

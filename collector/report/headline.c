@@ -56,7 +56,8 @@ static void append_nobody(struct ifp_buf *out, const struct ifp_verdict *verdict
 	if (verdict->another_each_time)
 		ifp_buf_append_text(out, "another rank last each time");
 	else
-		append_candidate(out, verdict);
+		ifp_buf_printf(out, "none last in more than %u of %u steps", verdict->most_last,
+			verdict->steps);
 }
 
 static void append_few_steps(struct ifp_buf *out, const struct ifp_verdict *verdict)

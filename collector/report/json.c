@@ -103,9 +103,9 @@ static void verdict_object(struct ifp_buf *out, const struct ifp_verdict *verdic
 								   : "before-collective");
 	candidate(out, verdict);
 	ifp_buf_printf(out,
-		"\"ranks\":%u,\"steps_skipped\":%u,\"spread_min_ns\":%" PRId64
+		"\"ranks\":%u,\"steps_skipped\":%u,\"most_last\":%u,\"spread_min_ns\":%" PRId64
 		",\"spread_max_ns\":%" PRId64 "},",
-		verdict->ranks, verdict->steps_skipped, verdict->spread_min_ns,
+		verdict->ranks, verdict->steps_skipped, verdict->most_last, verdict->spread_min_ns,
 		verdict->spread_max_ns);
 }
 

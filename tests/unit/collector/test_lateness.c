@@ -36,6 +36,7 @@ static void a_rank_that_is_always_last_is_named(void **state)
 	assert_int_equal(lateness.spread_max_ns, 103 * MS);
 	assert_true(lateness.p <= 0.01);
 	assert_false(lateness.another_each_time);
+	assert_int_equal(lateness.most_last, 5);
 }
 
 /* The least p is R^(1-S); below the steps that it needs, nobody is named however late. */
