@@ -196,11 +196,22 @@ static int choose(struct ifp_run *run, const struct survey *survey, struct ifp_c
 	return err;
 }
 
-/* Ranks that get no file although others do. */
+static bool any_recorded(const struct survey *survey)
+{
+	for (uint32_t i = 0; i < survey->count; i++)
+		if (survey->ranks[i].recorded)
+			return true;
+	return false;
+}
+
+/* Ranks that get no file although others do. Programs without PyTorch have nothing to analyse. */
 static int account_ranks(struct ifp_run *run, const struct survey *survey, bool by_steps)
 {
 	int err = 0;
 
+	if (!any_recorded(survey))
+		return ifp_sheet_left_out(run, IFP_FRAME_NO_RANK, survey->count,
+			"ranks/: no files, no operators of PyTorch were recorded on any rank");
 	for (uint32_t i = 0; i < survey->count && !err; i++) {
 		const struct ifp_run_rank *rank = ifp_run_rank(run, i);
 

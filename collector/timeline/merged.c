@@ -15,16 +15,28 @@
 /* Flow ids of a rank are rank x 2^32 + n: below 2^53, which JavaScript's numbers hold exactly. */
 #define FLOW_RANK_SHIFT 32
 
+/* What the ranks have in common. */
+struct whole {
+	bool steps_told;	  /* a rank's steps are on the sheet in the plug-in's own form */
+	int64_t start_ns, end_ns; /* of all slices */
+};
+
 struct drawing {
 	struct ifp_run *run;
 	struct ifp_sheet *sheet;
+	struct whole *whole;
 	struct ifp_rank_view *view;
 	struct ifp_slices slices;
 	uint32_t steps_row;
 	int64_t pid;
-	bool first_rank;
+	bool tells_steps;   /* this is the first rank that has whole steps */
 	uint64_t not_drawn; /* events of kinds that have no picture here */
 };
+
+static int64_t pid_of(const struct ifp_run_rank *rank)
+{
+	return FIRST_PID + 2 * (int64_t)rank->rank;
+}
 
 static int64_t pid_of_row(const struct ifp_lane_row *row, const void *context)
 {
@@ -166,12 +178,20 @@ static void name_step(const struct drawing *drawing, const struct ifp_step *step
 	struct ifp_chrome_element *element)
 {
 	struct ifp_buf *text = &drawing->sheet->text;
-	bool known = drawing->first_rank && step->whole;
+	bool known = drawing->tells_steps && step->whole;
 
 	ifp_buf_clear(text);
 	ifp_buf_printf(text, known ? "ProfilerStep#%" PRId64 : "step %" PRId64, step->number);
 	element->name = (struct ifp_str){(const char *)text->data, (uint32_t)text->len_bytes};
 	element->category = ifp_str(known ? "user_annotation" : "step");
+}
+
+static void extend(struct whole *whole, const struct ifp_slice *slice)
+{
+	if (slice->start_ns < whole->start_ns)
+		whole->start_ns = slice->start_ns;
+	if (slice->start_ns + slice->dur_ns > whole->end_ns)
+		whole->end_ns = slice->start_ns + slice->dur_ns;
 }
 
 static void draw_slices(const struct drawing *drawing)
@@ -183,6 +203,7 @@ static void draw_slices(const struct drawing *drawing)
 		if (slice->sublane == IFP_SLICE_NONE)
 			continue;
 		element = place_of(drawing, slice);
+		extend(drawing->whole, slice);
 		if (slice->event == IFP_SLICE_NONE) {
 			name_step(drawing, &drawing->view->steps.items[slice->step], &element);
 		} else {
@@ -318,10 +339,19 @@ static int draw_rank(struct drawing *drawing)
 	return err ? err : account(drawing, crowded, halves);
 }
 
-static int load_and_draw(struct ifp_run *run, uint32_t i, struct ifp_sheet *sheet)
+static bool has_whole_step(const struct ifp_steps *steps)
+{
+	for (uint32_t i = 0; i < steps->count; i++)
+		if (steps->items[i].whole)
+			return true;
+	return false;
+}
+
+static int load_and_draw(
+	struct ifp_run *run, uint32_t i, struct ifp_sheet *sheet, struct whole *whole)
 {
 	IFP_CLEANUP_RANK_VIEW struct ifp_rank_view view = {0};
-	struct drawing drawing = {.run = run, .sheet = sheet, .view = &view, .first_rank = !i};
+	struct drawing drawing = {.run = run, .sheet = sheet, .whole = whole, .view = &view};
 	const struct ifp_run_rank *rank = ifp_run_rank(run, i);
 	int err = draw_process(sheet, rank, i);
 
@@ -333,18 +363,45 @@ static int load_and_draw(struct ifp_run *run, uint32_t i, struct ifp_sheet *shee
 	err = ifp_rank_view_load(run, i, &view);
 	if (err)
 		return err;
-	drawing.pid = FIRST_PID + 2 * (int64_t)rank->rank;
+	drawing.pid = pid_of(rank);
+	drawing.tells_steps = !whole->steps_told && has_whole_step(&view.steps);
+	whole->steps_told |= drawing.tells_steps;
 	err = draw_rank(&drawing);
 	ifp_slices_free(&drawing.slices);
 	return err;
 }
 
+/*
+ * Without any step the plug-in's Overview computes from nothing and shows a step time of -2^64 us.
+ * A program without steps has one: the whole of what was recorded.
+ */
+static void draw_whole(struct ifp_run *run, struct ifp_sheet *sheet, const struct whole *whole)
+{
+	if (whole->steps_told || whole->end_ns <= whole->start_ns)
+		return;
+	ifp_sheet_add(sheet,
+		&(struct ifp_chrome_element){
+			.phase = 'X',
+			.name = ifp_str("ProfilerStep#0"),
+			.category = ifp_str("user_annotation"),
+			.pid = pid_of(ifp_run_rank(run, 0)),
+			.tid = sheet->next_tid++,
+			.start_ns = whole->start_ns,
+			.dur_ns = whole->end_ns - whole->start_ns,
+			.args = ifp_str("{\"what\":\"everything recorded: there are no steps\"}"),
+		});
+}
+
 int ifp_merged_write(struct ifp_run *run, const char *path, struct ifp_timeline_file *file)
 {
 	IFP_CLEANUP_SHEET struct ifp_sheet sheet = {0};
+	struct whole whole = {.start_ns = INT64_MAX, .end_ns = INT64_MIN};
 	int err = ifp_sheet_open(path, "\"schemaVersion\":1,\"displayTimeUnit\":\"ms\"", &sheet);
 
 	for (uint32_t i = 0; i < ifp_run_rank_count(run) && !err; i++)
-		err = load_and_draw(run, i, &sheet);
-	return err ? err : ifp_sheet_close(&sheet, IFP_FRAME_NO_RANK, file);
+		err = load_and_draw(run, i, &sheet, &whole);
+	if (err)
+		return err;
+	draw_whole(run, &sheet, &whole);
+	return ifp_sheet_close(&sheet, IFP_FRAME_NO_RANK, file);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The merged timeline: one process row per rank, all on the run's time axis. For display only:
- * its categories are such that the plug-in analyses nothing, apart from the first rank's steps,
- * without which its Overview would show nonsense.
+ * its categories are such that the plug-in analyses nothing, apart from the steps of the first rank
+ * that has some, without which its Overview would show nonsense.
  */
 #pragma once
 

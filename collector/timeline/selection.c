@@ -145,7 +145,8 @@ static int take(struct ifp_selection *selection, uint64_t i, enum ifp_role role)
 		if (!take_device(selection, timed, &slice))
 			return 0;
 	} else if (timed->event.lane.kind == IFP_LANE_OTHER) {
-		selection->unplaced++;
+		/* Kineto's span of its own window is nothing that the program did. */
+		selection->unplaced += !ifp_str_is(timed->event.category, "Trace");
 		return 0;
 	} else if (!ifp_selection_in_steps(selection, timed->start_ns)) {
 		selection->outside++;

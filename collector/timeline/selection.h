@@ -29,7 +29,7 @@ struct ifp_selection {
 	uint64_t next_external;		  /* for operators without one, or with one that is taken */
 
 	uint64_t outside;   /* slices outside the steps */
-	uint64_t unplaced;  /* slices of Kineto's own, on lanes that are no thread or stream */
+	uint64_t unplaced;  /* slices on lanes that are no thread and no stream */
 	uint64_t no_device; /* work of a GPU that the plug-in has no place for */
 };
 

@@ -78,7 +78,8 @@ def find_chromium():
 class Browser(TimelineCase):
     def setUp(self):
         super().setUp()
-        for needed in (pathlib.Path(harness.PYTHON), pathlib.Path(harness.NODE_MODULES, "playwright-core")):
+        node_modules = pathlib.Path(harness.NODE_MODULES)
+        for needed in (pathlib.Path(harness.PYTHON), node_modules / "playwright-core"):
             if not needed.exists():
                 self.fail(f"missing: {needed}: run deploy/install-dependencies check")
 

@@ -39,7 +39,8 @@ class Loader(TimelineCase):
     def test_ranks_on_the_cpu(self):
         self.job(8)
         loaded = self.load("ranks")
-        self.assertEqual([w["worker"] for w in loaded["workers"]], [f"node03_{r:04}" for r in range(8)])
+        names = [worker["worker"] for worker in loaded["workers"]]
+        self.assertEqual(names, [f"node03_{rank:04}" for rank in range(8)])
         for worker in loaded["workers"]:
             self.assertEqual(worker["views"], ["Overview", "Operator", "Trace"])
             self.assertEqual(worker["steps"], STEPS)
@@ -94,7 +95,8 @@ class Loader(TimelineCase):
         self.assertEqual({w["operators"]["touching"] for w in loaded["workers"]}, {2000})
 
     def test_cuts_of_real_traces(self):
-        for ranks in (["ddp.rank0", "ddp.rank1"], ["ondemand.rank0", "ondemand.rank1"], ["ondemand-cpu"]):
+        ddp, on_demand = (["ddp.rank0", "ddp.rank1"], ["ondemand.rank0", "ondemand.rank1"])
+        for ranks in (ddp, on_demand, ["ondemand-cpu"]):
             with self.subTest(ranks=ranks):
                 self.output = self.folder / ranks[0]
                 self.draw([SAMPLES / f"{name}.json.gz" for name in ranks], ["--no-marks"])

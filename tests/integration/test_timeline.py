@@ -139,6 +139,10 @@ class Merged(TimelineCase):
         drawn = self.job(2, options=["--no-marks"])
         self.assertEqual(drawn["common_steps"], 0)
         self.assertEqual(len(drawn["files"]), 3)
+        steps = [
+            e for e in slices(self.events(self.merged())) if e["name"].startswith("ProfilerStep#")
+        ]
+        self.assertEqual([(e["name"], e["dur"]) for e in steps], [("ProfilerStep#0", 50000.0)])
 
 
 class Ranks(TimelineCase):
@@ -153,7 +157,8 @@ class Ranks(TimelineCase):
             steps = [name for name in names if name.startswith("ProfilerStep#")]
             self.assertEqual(steps, [f"ProfilerStep#{n}" for n in (101, 102, 104, 105)])
             self.assertEqual(names.count("gloo:all_reduce"), 8)
-            self.assertGreater(why(drawn, rank)["ranks/: outside the steps that all ranks recorded"], 0)
+            outside = why(drawn, rank)["ranks/: outside the steps that all ranks recorded"]
+            self.assertGreater(outside, 0)
 
     def test_a_step_holds_the_optimizer_whole(self):
         """The mark lies inside the optimizer's range; the step must not cut it."""
@@ -199,12 +204,26 @@ class Ranks(TimelineCase):
 
     def test_a_rank_without_operators_gets_no_file_and_a_row(self):
         path = self.folder / "empty.json"
-        path.write_text('{"traceEvents":[{"ph":"X","cat":"x","name":"x","pid":1,"tid":1,"ts":1,"dur":1}]}')
+        path.write_text(
+            '{"traceEvents":[{"ph":"X","cat":"x","name":"x","pid":1,"tid":1,"ts":1,"dur":1}]}'
+        )
         other = self.folder / "other.json"
         kineto_sample.write(other, 0)
         drawn = self.draw([other, path])
         self.assertEqual(len(drawn["files"]), 2)
         self.assertIn("ranks/: no file, no operators were recorded on this rank", why(drawn, 1))
+
+    def test_a_job_without_pytorch_gets_no_files_and_one_row(self):
+        path = self.folder / "other.json"
+        path.write_text(
+            '{"traceEvents":[{"ph":"X","cat":"mark","name":"x","pid":1,"tid":1,"ts":1,"dur":1}]}'
+        )
+        drawn = self.draw([path, path])
+        self.assertEqual(len(drawn["files"]), 1)
+        self.assertEqual(
+            why(drawn, -1),
+            {"ranks/: no files, no operators of PyTorch were recorded on any rank": 2},
+        )
 
     def test_a_host_name_with_dots_does_not_end_the_worker_name(self):
         self.job(2, options=["--unaligned", "1"])
