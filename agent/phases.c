@@ -15,6 +15,8 @@
 #define START_DEADLINE_NS (20 * IFP_NS_PER_S)
 /* After a failure, and after FLUSH: a job that would have ended must not be held up. */
 #define FLUSH_DEADLINE_NS (2 * IFP_NS_PER_S)
+/* Without an acknowledgement for so long, a collector that answers cannot store what it gets. */
+#define STUCK_NS (30 * IFP_NS_PER_S)
 /* Longest silence of a collector that is drawing. */
 #define VERDICT_SILENCE_NS (120 * IFP_NS_PER_S)
 /* The last message of a collector that has ended may still be on its way. */
@@ -208,13 +210,14 @@ static void turn_leaving(struct ifp_agent *agent, int64_t now_ns)
 {
 	struct ifp_session *session = &agent->session;
 	uint64_t waiting = ifp_frame_queue_waiting(ifp_uplink_frames(agent->uplink));
+	bool stuck = waiting && now_ns - ifp_uplink_progress_ns(agent->uplink) > STUCK_NS;
 	bool wants_verdict = agent->identity.rank == 0 && !failed(agent) && !session->flush;
 
 	if (!waiting)
 		ifp_session_bye(session, now_ns, agent->end_document);
 	if (session->closed) {
 		agent->phase = wants_verdict ? IFP_AGENT_WAITING : IFP_AGENT_GONE;
-	} else if (now_ns >= deadline_ns(agent) || !session->welcomed ||
+	} else if (now_ns >= deadline_ns(agent) || stuck || !session->welcomed ||
 		   ifp_session_lost(session, now_ns)) {
 		if (waiting)
 			keep_spool(agent);

@@ -183,9 +183,7 @@ void ifp_uplink_welcome(
 	struct ifp_uplink *uplink, uint64_t run_id, uint64_t last_sequence, uint64_t credit)
 {
 	uplink->run_id = run_id;
-	uplink->credit = credit;
-	uplink->progress_ns = ifp_clock_raw_ns();
-	ifp_frame_queue_acknowledge(uplink->frames, last_sequence);
+	ifp_uplink_acknowledge(uplink, last_sequence, credit, ifp_clock_raw_ns());
 	ifp_frame_queue_rewind(uplink->frames);
 }
 

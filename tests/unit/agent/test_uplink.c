@@ -165,6 +165,9 @@ static void test_no_frame_is_sent_before_welcome_or_beyond_the_credit(void **sta
 	/* the same acknowledgement again is no progress */
 	ifp_uplink_acknowledge(line->uplink, 1, 3, 99);
 	assert_int_equal(ifp_uplink_progress_ns(line->uplink), 77);
+	/* nor is a collector that is there, and has stored nothing new */
+	ifp_uplink_welcome(line->uplink, RUN_ID, 1, 3);
+	assert_int_equal(ifp_uplink_progress_ns(line->uplink), 77);
 }
 
 static void test_a_new_session_gets_what_it_does_not_have(void **state)
