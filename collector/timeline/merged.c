@@ -311,6 +311,9 @@ static int account(struct drawing *drawing, uint32_t crowded, uint64_t halves)
 		drawing->run, rank, crowded, "merged/: more than 64 slices overlap on one lane");
 
 	if (!err)
+		err = ifp_sheet_left_out(drawing->run, rank, drawing->view->misplaced,
+			"merged/, ranks/: the time is more than a year away from the run's");
+	if (!err)
 		err = ifp_sheet_left_out(drawing->run, rank, halves,
 			"merged/: halves of arrows whose other half was not recorded");
 	if (!err)

@@ -6,6 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* No run is that long, and no clock that wrong. */
+#define FARTHEST_NS (366 * INT64_C(86400) * IFP_NS_PER_S)
+
 bool ifp_rank_view_is_frame(const struct ifp_event *event)
 {
 	return event->source == IFP_SOURCE_KINETO &&
@@ -22,6 +25,26 @@ static void take_name(struct ifp_lane_row *row, const struct ifp_event *event)
 		ifp_args_find(event->args, "name", &value) && value.len_bytes > 2 &&
 		value.ptr[0] == '"')
 		row->title = (struct ifp_str){value.ptr + 1, value.len_bytes - 2};
+}
+
+/* Names of lanes need no time. */
+static bool is_placed(const struct ifp_timed_event *timed)
+{
+	return timed->event.kind == IFP_EVENT_META ||
+	       (timed->start_ns > -FARTHEST_NS && timed->start_ns < FARTHEST_NS &&
+		       timed->dur_ns < FARTHEST_NS);
+}
+
+static void drop_misplaced(struct ifp_rank_view *view)
+{
+	struct ifp_rank_events *loaded = &view->loaded;
+	uint64_t kept = 0;
+
+	for (uint64_t i = 0; i < loaded->count; i++)
+		if (is_placed(&loaded->events[i]))
+			loaded->events[kept++] = loaded->events[i];
+	view->misplaced = loaded->count - kept;
+	loaded->count = kept;
 }
 
 static int find_lanes(struct ifp_rank_view *view)
@@ -45,6 +68,7 @@ int ifp_rank_view_load(struct ifp_run *run, uint32_t i, struct ifp_rank_view *vi
 	IFP_CLEANUP_RANK_VIEW struct ifp_rank_view loading = {.rank = ifp_run_rank(run, i)};
 	int err = ifp_run_load_events(run, i, &loading.loaded);
 
+	drop_misplaced(&loading);
 	if (!err)
 		err = find_lanes(&loading);
 	if (!err)

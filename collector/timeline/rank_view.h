@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One rank, loaded to be drawn: its events in job time, its lanes with their names, its steps. */
+/*
+ * One rank, loaded to be drawn: its events in job time, its lanes with their names, its steps.
+ * Events whose time cannot be (a stamp of 0, garbage) are not among them: one alone would stretch
+ * the axis over decades. All others lie so near to the run that sums of times do not overflow.
+ */
 #pragma once
 
 #include "collector/store/run.h"
@@ -11,7 +15,8 @@
 struct ifp_rank_view {
 	const struct ifp_run_rank *rank;
 	struct ifp_rank_events loaded;
-	uint32_t *lane_of; /* row of each event's lane */
+	uint64_t misplaced; /* events left out for their time */
+	uint32_t *lane_of;  /* row of each event's lane */
 	struct ifp_lanes lanes;
 	struct ifp_steps steps;
 };

@@ -6,8 +6,9 @@
  *
  * Every rank gets the step marks that a live run would have: one inside each "Optimizer.step"
  * range and one before the first event, numbered from 100. Their clock is RAW, that of the files
- * REALTIME. --windows adds the documents of a recorded window, --unaligned gives one rank a clock
- * of its own that nothing ties to the others. Prints {"files":[...],"ledger":[...]}.
+ * REALTIME. An NVTX range of 1 us follows each mark but the first. --windows adds the documents of
+ * a recorded window, --unaligned gives one rank a clock of its own that nothing ties to the others.
+ * Prints {"files":[...],"ledger":[...]}.
  */
 #include "collector/store/run.h"
 #include "collector/timeline/timeline.h"
@@ -26,6 +27,8 @@
 
 #define FIRST_MARK 100
 #define MAX_STEPS 4096
+/* 2000-01-01: the clocks of a live run are read today, whatever stamps its events have. */
+#define OLDEST_NS INT64_C(946684800000000000)
 /* RAW is younger than REALTIME by this much, on every rank. */
 #define CLOCK_DISTANCE_NS INT64_C(1790000000000000000)
 
@@ -109,7 +112,7 @@ static int look_through(struct rank_source *source)
 		return more;
 	source->first_ns = INT64_MAX;
 	while ((more = ifp_chrome_reader_next(reader, &event)) > 0) {
-		if (event.kind != IFP_EVENT_SLICE)
+		if (event.kind != IFP_EVENT_SLICE || event.start < OLDEST_NS)
 			continue;
 		if (event.start < source->first_ns)
 			source->first_ns = event.start;
@@ -144,6 +147,41 @@ static int add(struct driver *driver, struct rank_source *source, struct ifp_blo
 	return err ? err : ifp_block_builder_add(builder, event);
 }
 
+static int add_mark(struct driver *driver, struct rank_source *source,
+	struct ifp_block_builder *builder, uint32_t number, int64_t at_ns)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "step %u", number);
+	return add(driver, source, builder,
+		&(struct ifp_event){
+			.kind = IFP_EVENT_INSTANT,
+			.source = IFP_SOURCE_STEP,
+			.clock = IFP_CLOCK_RAW,
+			.start = at_ns - CLOCK_DISTANCE_NS,
+			.correlation = number,
+			.lane = source->lane,
+			.name = ifp_str(name),
+			.category = ifp_str("step"),
+		});
+}
+
+static int add_range(struct driver *driver, struct rank_source *source,
+	struct ifp_block_builder *builder, int64_t at_ns)
+{
+	return add(driver, source, builder,
+		&(struct ifp_event){
+			.kind = IFP_EVENT_SLICE,
+			.source = IFP_SOURCE_NVTX,
+			.clock = IFP_CLOCK_RAW,
+			.start = at_ns - CLOCK_DISTANCE_NS,
+			.dur = 1000,
+			.lane = source->lane,
+			.name = ifp_str("my range"),
+			.category = ifp_str("nvtx"),
+		});
+}
+
 static int add_marks(
 	struct driver *driver, struct rank_source *source, struct ifp_block_builder *builder)
 {
@@ -151,20 +189,10 @@ static int add_marks(
 
 	for (uint32_t i = 0; i <= source->mark_count && driver->marks && !err; i++) {
 		int64_t at_ns = i ? source->marks[i - 1] : source->first_ns - 1000;
-		char name[32];
 
-		snprintf(name, sizeof(name), "step %u", FIRST_MARK + i);
-		err = add(driver, source, builder,
-			&(struct ifp_event){
-				.kind = IFP_EVENT_INSTANT,
-				.source = IFP_SOURCE_STEP,
-				.clock = IFP_CLOCK_RAW,
-				.start = at_ns - CLOCK_DISTANCE_NS,
-				.correlation = FIRST_MARK + i,
-				.lane = source->lane,
-				.name = ifp_str(name),
-				.category = ifp_str("step"),
-			});
+		err = add_mark(driver, source, builder, FIRST_MARK + i, at_ns);
+		if (!err && i)
+			err = add_range(driver, source, builder, at_ns);
 	}
 	return err;
 }

@@ -14,6 +14,10 @@ MAPPED = {
     "gpu_memset", "python", "memory", "python_function", "user_annotation", "gpu_user_annotation",
 }  # fmt: skip
 RANKS = 8
+LONE_MARK = (
+    '{"traceEvents":[{"ph":"X","cat":"mark","name":"x","pid":1,"tid":1,"ts":1,"dur":1}],'
+    f'"baseTimeNanoseconds":{kineto_sample.BASE_NS}}}'
+)
 
 
 def exact(text):
@@ -127,6 +131,26 @@ class Merged(TimelineCase):
         self.assertEqual(len(ids), 2 * 5 * 6)
         self.assertTrue(all(number < 2**53 for number in ids))
 
+    def test_ranges_of_the_programs_own_are_on_the_lane_of_their_thread(self):
+        self.job(2, library="nccl")
+        for path in (self.merged(), self.rank_file(1)):
+            lanes = collections.defaultdict(collections.Counter)
+            for e in slices(self.events(path)):
+                lanes[e["name"]][e["pid"], e["tid"]] += 1
+            self.assertEqual(lanes["my range"], lanes["Optimizer.step#SGD.step"])
+            self.assertEqual(set(lanes["my range"].values()), {5})
+
+    def test_a_stamp_of_zero_does_not_stretch_the_axis(self):
+        def zero(sample):
+            sample.op("zero", sample.main, -kineto_sample.FIRST_US - kineto_sample.BASE_NS // 1000, 1)
+
+        drawn = self.job(1, extra=[zero])
+        self.assertEqual(
+            why(drawn, 0)["merged/, ranks/: the time is more than a year away from the run's"], 1
+        )
+        for path in (self.merged(), self.rank_file(0)):
+            self.assertNotIn("zero", [e["name"] for e in self.events(path)])
+
     def test_lanes_of_all_ranks_are_told_apart(self):
         self.job(RANKS)
         owners = collections.defaultdict(set)
@@ -204,9 +228,7 @@ class Ranks(TimelineCase):
 
     def test_a_rank_without_operators_gets_no_file_and_a_row(self):
         path = self.folder / "empty.json"
-        path.write_text(
-            '{"traceEvents":[{"ph":"X","cat":"x","name":"x","pid":1,"tid":1,"ts":1,"dur":1}]}'
-        )
+        path.write_text(LONE_MARK)
         other = self.folder / "other.json"
         kineto_sample.write(other, 0)
         drawn = self.draw([other, path])
@@ -215,9 +237,7 @@ class Ranks(TimelineCase):
 
     def test_a_job_without_pytorch_gets_no_files_and_one_row(self):
         path = self.folder / "other.json"
-        path.write_text(
-            '{"traceEvents":[{"ph":"X","cat":"mark","name":"x","pid":1,"tid":1,"ts":1,"dur":1}]}'
-        )
+        path.write_text(LONE_MARK)
         drawn = self.draw([path, path])
         self.assertEqual(len(drawn["files"]), 1)
         self.assertEqual(
