@@ -35,6 +35,7 @@ struct ifp_session {
 	char name[17]; /* of this life of the collector */
 	int64_t started_ns, started_realtime_ns;
 	int64_t probed_ns;
+	uint64_t refusals;
 
 	struct ifp_roster roster;
 	struct session_rank *ranks; /* NULL until the size of the world is known */

@@ -13,6 +13,9 @@
 /* A rank whose frames come out of order is told to begin again no more often than this. */
 #define GAP_NS IFP_NS_PER_S
 
+/* A stranger may ask each second for hours: the log must not grow without end. */
+#define MAX_LOGGED_REFUSALS 20
+
 struct incoming {
 	struct ifp_message message;
 	const struct ifp_route *route;
@@ -26,7 +29,8 @@ static void refuse(struct ifp_session *session, const struct incoming *in)
 
 	ifp_error_text(reason, sizeof(reason));
 	ifp_error_clear();
-	ifp_log_warn("rank %" PRIu32 " is refused: %s", in->message.rank, reason);
+	if (++session->refusals <= MAX_LOGGED_REFUSALS)
+		ifp_log_warn("rank %" PRIu32 " is refused: %s", in->message.rank, reason);
 	cJSON_AddStringToObject(document, "reason", reason);
 	ifp_session_send_over(session, in->route, in->message.rank, IFP_MSG_REFUSE, document);
 }
