@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 static void add_line(cJSON *lines, const char *text)
@@ -19,30 +20,33 @@ static void add_line(cJSON *lines, const char *text)
 	cJSON_AddItemToArray(lines, cJSON_CreateString(text));
 }
 
-/* "rank 3: window-lost: ...", "rank 0: timeline-left-out (120): ...". */
-static void add_row(cJSON *lines, const struct ifp_ledger_row *row)
+/*
+ * What a user should know at once. How the drawn files differ from the archive, which holds all, is
+ * for those who read the report.
+ */
+static bool worth_a_line(const struct ifp_ledger_row *row)
 {
-	char whose[24] = "", count[32] = "", text[1024];
-
-	if (row->rank != IFP_FRAME_NO_RANK)
-		snprintf(whose, sizeof(whose), "rank %" PRIu32 ": ", row->rank);
-	if (row->count > 1)
-		snprintf(count, sizeof(count), " (%" PRId64 ")", row->count);
-	snprintf(text, sizeof(text), "%s%s%s: %s", whose, row->what, count, row->why);
-	add_line(lines, text);
+	return strcmp(row->what, "timeline-left-out") != 0;
 }
 
 static void add_ledger(cJSON *lines, const struct ifp_run *run)
 {
-	uint32_t count = ifp_run_ledger_count(run);
+	IFP_CLEANUP_BUF struct ifp_buf line = {0};
+	const struct ifp_ledger_row *row;
+	uint32_t next = 0, told = 0;
 	char text[80];
 
-	for (uint32_t i = 0; i < count && i < IFP_OUTPUTS_MAX_LINES; i++)
-		add_row(lines, ifp_run_ledger(run, i));
-	if (count <= IFP_OUTPUTS_MAX_LINES)
+	while ((row = ifp_report_ledger_group(run, &next, &line))) {
+		ifp_buf_append_u8(&line, 0);
+		if (worth_a_line(row) && !ifp_buf_status(&line) &&
+			told++ < IFP_OUTPUTS_MAX_LINES)
+			add_line(lines, (const char *)line.data);
+		ifp_buf_clear(&line);
+	}
+	if (told <= IFP_OUTPUTS_MAX_LINES)
 		return;
-	snprintf(text, sizeof(text), "%" PRIu32 " more rows are in report.txt",
-		count - IFP_OUTPUTS_MAX_LINES);
+	snprintf(text, sizeof(text), "%" PRIu32 " more lines are in report.txt",
+		told - IFP_OUTPUTS_MAX_LINES);
 	add_line(lines, text);
 }
 
@@ -82,8 +86,13 @@ static void draw_timeline(struct ifp_run *run, const char *output, cJSON *lines,
 		add_line(lines, text);
 		return;
 	}
-	for (uint32_t i = 0; i < result.count; i++)
+	for (uint32_t i = 0; i < result.count && i < IFP_OUTPUTS_MAX_FILES; i++)
 		add_file(files, result.files[i].path);
+	if (result.count <= IFP_OUTPUTS_MAX_FILES)
+		return;
+	snprintf(text, sizeof(text), "%u more files are in %s/ranks",
+		result.count - IFP_OUTPUTS_MAX_FILES, output);
+	add_line(lines, text);
 }
 
 int ifp_outputs_draw(const char *archive, const char *output, cJSON *verdict)

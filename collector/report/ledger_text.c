@@ -40,7 +40,7 @@ static bool has_rank(const void *context, uint32_t rank)
 	return false;
 }
 
-static void append_row(struct ifp_buf *out, const struct ifp_run *run, uint32_t i)
+static void append_group(struct ifp_buf *out, const struct ifp_run *run, uint32_t i)
 {
 	const struct rows rows = {run, ifp_run_ledger(run, i)};
 	int64_t sum = 0;
@@ -55,22 +55,41 @@ static void append_row(struct ifp_buf *out, const struct ifp_run *run, uint32_t 
 		if (row->rank != IFP_FRAME_NO_RANK && row->rank >= limit)
 			limit = row->rank + 1;
 	}
-	ifp_buf_printf(out, "      %s", rows.like->what);
+	ifp_buf_append_text(out, rows.like->what);
 	if (sum)
 		ifp_buf_printf(out, " %" PRId64, sum);
 	if (limit) {
 		ifp_buf_append_text(out, ", ");
 		ifp_words_ranks(out, limit, has_rank, &rows);
 	}
-	ifp_buf_printf(out, ": %s\n", rows.like->why);
+	ifp_buf_printf(out, ": %s", rows.like->why);
+}
+
+const struct ifp_ledger_row *ifp_report_ledger_group(
+	const struct ifp_run *run, uint32_t *next, struct ifp_buf *out)
+{
+	while (*next < ifp_run_ledger_count(run)) {
+		uint32_t i = (*next)++;
+
+		if (seen_before(run, i))
+			continue;
+		append_group(out, run, i);
+		return ifp_run_ledger(run, i);
+	}
+	return NULL;
 }
 
 void ifp_report_ledger_text(const struct ifp_run *run, struct ifp_buf *out)
 {
+	IFP_CLEANUP_BUF struct ifp_buf line = {0};
+	uint32_t next = 0;
+
 	ifp_buf_append_text(out, "\nLedger: what did not arrive, or was changed on its way\n");
-	for (uint32_t i = 0; i < ifp_run_ledger_count(run); i++) {
-		if (!seen_before(run, i))
-			append_row(out, run, i);
+	while (ifp_report_ledger_group(run, &next, &line)) {
+		ifp_buf_append_text(out, "      ");
+		ifp_buf_append(out, line.data, line.len_bytes);
+		ifp_buf_append_text(out, "\n");
+		ifp_buf_clear(&line);
 	}
 	if (!ifp_run_ledger_count(run))
 		ifp_buf_append_text(out, "      nothing\n");

@@ -30,7 +30,15 @@ void ifp_report_free(struct ifp_report *report);
 void ifp_report_text(const struct ifp_report *report, struct ifp_buf *out);
 void ifp_report_json(const struct ifp_report *report, struct ifp_buf *out);
 
-/* The part of the text on the ledger: equal rows of several ranks become one line. */
+/*
+ * The ledger in lines: equal rows of several ranks become one. Appends the next line (without an
+ * end of line) to *out, moves *next (0 at first), and returns the first row behind the line; NULL
+ * when there are no more.
+ */
+const struct ifp_ledger_row *ifp_report_ledger_group(
+	const struct ifp_run *run, uint32_t *next, struct ifp_buf *out);
+
+/* The part of the text on the ledger. */
 void ifp_report_ledger_text(const struct ifp_run *run, struct ifp_buf *out);
 
 /* Writes report.txt and report.json into a directory that exists, each whole or not at all. */
