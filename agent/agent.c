@@ -35,12 +35,13 @@ static void setup_log(const struct ifp_agent *agent)
 static int read_wishes(struct ifp_agent *agent)
 {
 	struct ifp_environment environment = {0};
-	int err = ifp_agent_windows(&agent->options->steps, &agent->wishes);
+	int err = ifp_environment_copy(&environment);
 
 	if (!err)
-		err = ifp_environment_copy(&environment);
-	if (!err)
 		err = ifp_identity_read(&environment, &agent->identity);
+	if (!err)
+		err = ifp_agent_windows(
+			&agent->options->steps, agent->identity.world, &agent->wishes);
 	ifp_environment_free(&environment);
 	return err;
 }

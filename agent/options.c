@@ -26,7 +26,8 @@ static const struct ifp_option options[] = {
 		       "Default: infprof-out/PROGRAM-TIME."},
 	{.name = "steps", .argument = "N|A:B", .type = IFP_OPTION_LIST, .offset = OFFSET(steps),
 		.doc = "Record the PyTorch operators of N optimizer steps as soon as possible, or of "
-		       "steps A to B, counted from 1. May be repeated; 0 records none. Default: 5."},
+		       "steps A to B, counted from 1. May be repeated; 0 records none. Default: 5, or as "
+		       "many as a verdict needs: 8 for 2 ranks, 6 for 3."},
 	{.name = "warmup", .argument = "N", .type = IFP_OPTION_INT, .offset = OFFSET(warmup),
 		.max = 1000000,
 		.doc = "Steps to let pass before a window that starts as soon as possible. "
@@ -112,12 +113,29 @@ static bool parse_window(const char *text, struct ifp_window_wish *out)
 	return true;
 }
 
-int ifp_agent_windows(const struct ifp_option_list *steps, struct ifp_window_wishes *out)
+/*
+ * The fewer ranks there are to compare, the more steps it takes to tell a late rank from chance
+ * (docs/report.md, "How the verdict is reached"). One rank is not compared with anything.
+ */
+static uint64_t default_steps(uint32_t world)
+{
+	switch (world) {
+	case 2:
+		return 8;
+	case 3:
+		return 6;
+	default:
+		return 5;
+	}
+}
+
+int ifp_agent_windows(
+	const struct ifp_option_list *steps, uint32_t world, struct ifp_window_wishes *out)
 {
 	struct ifp_window_wishes wishes = {0};
 
 	if (!steps->count) {
-		wishes.items[0].count = IFP_AGENT_DEFAULT_STEPS;
+		wishes.items[0].count = default_steps(world);
 		wishes.count = 1;
 	}
 	for (size_t i = 0; i < steps->count; i++) {

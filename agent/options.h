@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #define IFP_AGENT_MAX_WINDOWS 32
-#define IFP_AGENT_DEFAULT_STEPS 5
 
 enum ifp_clock_choice {
 	IFP_CLOCK_AUTO,
@@ -46,6 +45,8 @@ struct ifp_window_wishes {
 
 /*
  * Reads the texts of --steps: "5" = a count, "200:205" = steps 200 up to and with 205, "0" = none.
- * Without any: the default count. -EINVAL with a cause for anything else.
+ * Without any: as many as world ranks need for a verdict, 5 at least. -EINVAL with a cause for
+ * anything else.
  */
-int ifp_agent_windows(const struct ifp_option_list *steps, struct ifp_window_wishes *out);
+int ifp_agent_windows(
+	const struct ifp_option_list *steps, uint32_t world, struct ifp_window_wishes *out);

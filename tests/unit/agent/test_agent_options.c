@@ -9,7 +9,7 @@ static int read_steps(const char **items, size_t count, struct ifp_window_wishes
 {
 	const struct ifp_option_list steps = {items, count};
 
-	return ifp_agent_windows(&steps, wishes);
+	return ifp_agent_windows(&steps, 8, wishes);
 }
 
 static void test_without_the_option_five_steps_are_recorded(void **state)
@@ -21,6 +21,20 @@ static void test_without_the_option_five_steps_are_recorded(void **state)
 	assert_int_equal(wishes.count, 1);
 	assert_int_equal(wishes.items[0].first, 0);
 	assert_int_equal(wishes.items[0].count, 5);
+}
+
+static void test_few_ranks_get_the_steps_that_their_verdict_needs(void **state)
+{
+	static const uint64_t steps_by_world[] = {0, 5, 8, 6, 5, 5};
+	const struct ifp_option_list none = {NULL, 0};
+
+	(void)state;
+	for (uint32_t world = 1; world < 6; world++) {
+		struct ifp_window_wishes wishes;
+
+		assert_ok(ifp_agent_windows(&none, world, &wishes));
+		assert_int_equal(wishes.items[0].count, steps_by_world[world]);
+	}
 }
 
 static void test_counts_and_ranges_may_be_mixed(void **state)
@@ -68,6 +82,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_without_the_option_five_steps_are_recorded),
+		cmocka_unit_test(test_few_ranks_get_the_steps_that_their_verdict_needs),
 		cmocka_unit_test(test_counts_and_ranges_may_be_mixed),
 		cmocka_unit_test(test_zero_records_none),
 		cmocka_unit_test(test_anything_else_is_refused),
