@@ -56,30 +56,37 @@ static int slice_of(
 	return 0;
 }
 
+/* A new arrow under this key. */
+static int begin(struct ifp_id_map *known, uint64_t key, uint64_t event, struct ifp_flows *flows)
+{
+	int err = ifp_id_map_set(known, key, flows->count);
+
+	return err ? err : add(flows, event);
+}
+
+static uint32_t *end_of(struct ifp_flow *flow, enum ifp_event_kind kind)
+{
+	return kind == IFP_EVENT_FLOW_START ? &flow->from : &flow->to;
+}
+
+/*
+ * In order of time. A second half of the same kind begins a new arrow: ids count from 1 again in
+ * each window.
+ */
 static int take_half(struct ifp_rank_view *view, const struct ifp_slices *slices, uint64_t i,
 	struct ifp_id_map *known, struct ifp_flows *flows)
 {
 	const struct ifp_event *event = &view->loaded.events[i].event;
 	uint64_t key = key_of(event);
-	struct ifp_flow *flow;
 	uint64_t place;
-	uint32_t *end;
 	int err = 0;
 
-	if (!ifp_id_map_get(known, key, &place)) {
+	if (!ifp_id_map_get(known, key, &place) ||
+		*end_of(&flows->items[place], event->kind) != IFP_SLICE_NONE) {
 		place = flows->count;
-		err = ifp_id_map_set(known, key, place);
-		if (!err)
-			err = add(flows, i);
-		if (err)
-			return err;
+		err = begin(known, key, i, flows);
 	}
-	flow = &flows->items[place];
-	end = event->kind == IFP_EVENT_FLOW_START ? &flow->from : &flow->to;
-	/* A second half of the same kind: the first one stays. */
-	if (*end != IFP_SLICE_NONE)
-		return 0;
-	return slice_of(view, slices, i, end);
+	return err ? err : slice_of(view, slices, i, end_of(&flows->items[place], event->kind));
 }
 
 /* Keeps the flows with both ends. */

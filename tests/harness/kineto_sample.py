@@ -150,14 +150,19 @@ class Sample:
             )
 
 
-def write(path, rank, steps=5, library="gloo", device=None, short_step=None, extra=()):
+def write(
+    path, rank, steps=5, library="gloo", device=None, short_step=None, restart=None, extra=()
+):
     """Writes the trace of one rank.
 
-    short_step: number (from 0) of a step that lacks one all-reduce. extra: calls that add to the
-    sample before it is written. Gives the Sample.
+    short_step: number (from 0) of a step that lacks one all-reduce. restart: number of the step
+    that is the first of a second window, in which all ids begin anew. extra: calls that add to
+    the sample before it is written. Gives the Sample.
     """
     sample = Sample(rank, library, device)
     for number in range(steps):
+        if number == restart:
+            sample.external = sample.correlation = sample.flow = 0
         sample.step(STEP_US * number, LAYERS - 1 if number == short_step else LAYERS)
     for add in extra:
         add(sample)

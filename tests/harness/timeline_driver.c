@@ -2,13 +2,13 @@
 /*
  * Makes a run from files that Kineto wrote, one per rank, and draws it: for tests of the timeline.
  *
- *	timeline_driver [--windows] [--unaligned RANK] [--no-marks] OUTPUT FILE...
+ *	timeline_driver [--windows COUNT] [--unaligned RANK] [--no-marks] OUTPUT FILE...
  *
  * Every rank gets the step marks that a live run would have: one inside each "Optimizer.step"
  * range and one before the first event, numbered from 100. Their clock is RAW, that of the files
  * REALTIME. An NVTX range of 1 us follows each mark but the first. --windows adds the documents of
- * a recorded window, --unaligned gives one rank a clock of its own that nothing ties to the others.
- * Prints {"files":[...],"ledger":[...]}.
+ * windows that share the steps between them, --unaligned gives one rank a clock of its own that
+ * nothing ties to the others. Prints {"files":[...],"ledger":[...]}.
  */
 #include "collector/store/run.h"
 #include "collector/timeline/timeline.h"
@@ -47,7 +47,8 @@ struct driver {
 	const char *output;
 	uint32_t world;
 	int64_t unaligned;
-	bool windows, marks;
+	uint32_t windows;
+	bool marks;
 };
 
 static int append(struct driver *driver, struct rank_source *source, enum ifp_frame_type type,
@@ -242,15 +243,17 @@ static int store_rank_document(struct driver *driver, struct rank_source *source
 	return append_document(driver, source, IFP_FRAME_RANK, document);
 }
 
-static int store_window(struct driver *driver, struct rank_source *source)
+static int store_window(struct driver *driver, struct rank_source *source, uint32_t number)
 {
 	cJSON *document = cJSON_CreateObject();
+	uint32_t first = source->mark_count * number / driver->windows;
+	uint32_t last = source->mark_count * (number + 1) / driver->windows;
 
-	cJSON_AddNumberToObject(document, "window", 0);
+	cJSON_AddNumberToObject(document, "window", number);
 	cJSON_AddStringToObject(document, "kind", "steps");
 	cJSON_AddStringToObject(document, "outcome", "recorded");
-	cJSON_AddNumberToObject(document, "first_step", FIRST_MARK + 1);
-	cJSON_AddNumberToObject(document, "last_step", FIRST_MARK + source->mark_count);
+	cJSON_AddNumberToObject(document, "first_step", FIRST_MARK + first + 1);
+	cJSON_AddNumberToObject(document, "last_step", FIRST_MARK + last);
 	return append_document(driver, source, IFP_FRAME_WINDOW, document);
 }
 
@@ -267,8 +270,8 @@ static int store_rank(struct driver *driver, uint32_t rank, const char *path)
 		err = store_clock(driver, &source);
 	if (!err)
 		err = store_events(driver, &source);
-	if (!err && driver->windows)
-		err = store_window(driver, &source);
+	for (uint32_t i = 0; i < driver->windows && !err; i++)
+		err = store_window(driver, &source, i);
 	return err;
 }
 
@@ -333,15 +336,16 @@ static int draw(const struct driver *driver, const char *archive)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: timeline_driver [--windows] [--unaligned RANK] [--no-marks] OUTPUT "
-			"FILE...\n");
+	fprintf(stderr,
+		"usage: timeline_driver [--windows COUNT] [--unaligned RANK] [--no-marks] OUTPUT "
+		"FILE...\n");
 	return 2;
 }
 
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"windows", no_argument, NULL, 'w'},
+		{"windows", required_argument, NULL, 'w'},
 		{"unaligned", required_argument, NULL, 'u'},
 		{"no-marks", no_argument, NULL, 'm'},
 		{0},
@@ -352,7 +356,7 @@ int main(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (c == 'w')
-			driver.windows = true;
+			driver.windows = (uint32_t)strtoul(optarg, NULL, 10);
 		else if (c == 'u')
 			driver.unaligned = strtol(optarg, NULL, 10);
 		else if (c == 'm')

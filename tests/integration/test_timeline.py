@@ -142,7 +142,8 @@ class Merged(TimelineCase):
 
     def test_a_stamp_of_zero_does_not_stretch_the_axis(self):
         def zero(sample):
-            sample.op("zero", sample.main, -kineto_sample.FIRST_US - kineto_sample.BASE_NS // 1000, 1)
+            epoch = -kineto_sample.FIRST_US - kineto_sample.BASE_NS // 1000
+            sample.op("zero", sample.main, epoch, 1)
 
         drawn = self.job(1, extra=[zero])
         self.assertEqual(
@@ -202,6 +203,15 @@ class Ranks(TimelineCase):
 
     def test_ids_tie_operators_launches_and_kernels(self):
         self.job(2, library="nccl")
+        self.assertTied()
+
+    def test_ids_of_two_windows_are_told_apart(self):
+        self.job(2, library="nccl", steps=6, restart=3, options=["--windows", "2"])
+        self.assertTied(steps=6)
+        arrows = [e for e in self.events(self.rank_file(1)) if e["ph"] == "s"]
+        self.assertEqual(len(arrows), 6 * 6)
+
+    def assertTied(self, steps=5):
         events = slices(self.events(self.rank_file(1)))
         ops = collections.Counter(
             e["args"]["External id"] for e in events if e["cat"] in ("cpu_op", "user_annotation")
@@ -209,7 +219,8 @@ class Ranks(TimelineCase):
         self.assertEqual(set(ops.values()), {1})
         launches = {e["args"]["correlation"]: e for e in events if e["cat"] == "Runtime"}
         kernels = [e for e in events if e["cat"] == "kernel"]
-        self.assertEqual(len(kernels), 20)
+        self.assertEqual(len(launches), 4 * steps)
+        self.assertEqual(len(kernels), 4 * steps)
         names = {e["args"].get("External id"): e["name"] for e in events if e["cat"] == "cpu_op"}
         for kernel in kernels:
             launch = launches[kernel["args"]["correlation"]]
