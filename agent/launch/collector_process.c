@@ -100,6 +100,8 @@ static _Noreturn void become_collector(struct arguments *arguments, int log, int
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGHUP, SIG_IGN);
+	/* the agent's config file has options that the collector does not know */
+	unsetenv("INFPROF_CONFIG");
 	unsetenv("INFPROF_CONFIG"); /* it holds options of the agent */
 	execv(arguments->argv[0], (char *const *)arguments->argv);
 	dprintf(READY_FD, "error cannot start %s: %s\n", arguments->argv[0], strerror(errno));

@@ -10,7 +10,7 @@ import subprocess
 import unittest
 
 import harness
-from harness import AGENT, BUILD, INFPROF
+from harness import AGENT, BUILD, COLLECTOR, INFPROF
 
 MARKER = BUILD / "tests" / "marker"
 RANGES = 4000  # of a millisecond each
@@ -94,6 +94,64 @@ class CollectorDies(harness.TestCase):
         # what was added twice is there once
         self.assertEnded(harness.run([INFPROF, *command[1].split()]), 0)
         self.assertAllRanges()
+
+
+class FullDisk(harness.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.disk = self.folder / "disk"
+        self.disk.mkdir()
+        mounted = harness.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", self.disk])
+        if mounted.returncode != 0:
+            self.skipTest("a file system of its own takes a privilege")
+        self.addCleanup(harness.run, ["umount", "-l", self.disk])
+
+    def test_a_disk_that_is_full_from_the_start_costs_a_warning(self):
+        with open(self.disk / "fill", "wb", buffering=0) as file:
+            while True:
+                try:
+                    file.write(bytes(4096))
+                except OSError:
+                    break
+        result = harness.run([AGENT, "-o", self.disk / "out", "--", "sh", "-c", "exit 3"])
+        self.assertEnded(result, 3)
+        self.assertEqual(len(result.stderr.splitlines()), 1, str(result))
+        self.assertIn("No space left", result.stderr)
+
+    def test_a_disk_that_becomes_full_costs_the_program_nothing(self):
+        spool = self.folder / "spool"
+        spool.mkdir()
+        result = harness.run(
+            [AGENT, "-o", self.disk / "out", "--", MARKER, 20000],
+            env=harness.environment(TMPDIR=spool),
+        )
+        self.assertEnded(result, 0)
+        self.assertEqual(result.stdout, "rank 0 done\n")
+        (kept,) = spool.glob("*.ifp")
+        self.assertIn(str(kept), result.stderr)
+
+
+class OnOneOfSeveralHosts(harness.TestCase):
+    def test_agents_reach_a_collector_over_the_network_with_its_keys(self):
+        keys = self.folder / "keys"
+        self.assertEnded(harness.run([COLLECTOR, "--keygen", keys]), 0)
+        collector = subprocess.Popen(
+            [COLLECTOR, "-l", "tcp://127.0.0.1:*", "-o", self.output, "--key-file", keys],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=harness.environment(),
+            text=True,
+        )
+        self.addCleanup(collector.stdout.close)
+        self.addCleanup(collector.kill)
+        ready, address = collector.stdout.readline().split()
+        self.assertEqual(ready, "ready")
+        options = ["--collector", address, "--key-file", keys]
+        result = harness.mpirun(2, [AGENT, *options, "--", MARKER, 50], cwd=self.folder)
+        self.assertEnded(result, 0)
+        self.assertEqual(collector.wait(timeout=60), 0)
+        self.assertEqual(harness.report(self.output)["ranks"], 2)
+        self.assertFalse((self.folder / "infprof-out").exists())
 
 
 if __name__ == "__main__":

@@ -142,6 +142,15 @@ class Run(harness.TestCase):
         self.assertEnded(result, 0)
         self.assertEqual(result.stderr, "")
 
+    def test_options_may_stand_in_a_config_file(self):
+        config = self.folder / "config.json"
+        config.write_text(f'{{"output": "{self.output}", "quiet": true, "steps": ["3", "40:42"]}}')
+        env = harness.environment(INFPROF_CONFIG=config)
+        result = harness.run([AGENT, "--", "sh", "-c", "exit 5"], env=env)
+        self.assertEnded(result, 5)
+        self.assertEqual(result.stderr, "")
+        self.assertTrue((self.output / "run.ifp").exists())
+
     def test_runs_without_a_name_never_meet(self):
         for _ in range(2):
             self.assertEnded(harness.run([AGENT, "--", "true"], cwd=self.folder), 0)
