@@ -88,6 +88,13 @@ static bool answers(int directory, const char *name)
 	return errno != ECONNREFUSED && errno != ENOENT;
 }
 
+bool ifp_job_directory_answers(const char *path, const char *name)
+{
+	IFP_CLEANUP_FD int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd >= 0 && answers(fd, name);
+}
+
 static bool is_name(const struct dirent *entry)
 {
 	return strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");

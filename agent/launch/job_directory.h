@@ -5,11 +5,16 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 /*
  * The absolute path, owned by the caller. -EPERM with a cause when somebody else could write there
  * (the folder belongs to another user or is open to others).
  */
 int ifp_job_directory_make(const char *job, char **out);
+
+/* Whether somebody listens on the socket of this name in the directory. */
+bool ifp_job_directory_answers(const char *path, const char *name);
 
 /* Removes it, and the folder of this user's jobs, when they are empty: the last one out does. */
 void ifp_job_directory_leave(const char *path);

@@ -19,6 +19,7 @@
 #include <zmq.h>
 
 #define LOOK_AGAIN_MS 100
+#define EARLIER_NS (3 * IFP_NS_PER_S)
 
 /* How much older than this agent a meeting file may be: ranks do not start at the same moment. */
 #define MEETING_AGE_S 120
@@ -86,23 +87,45 @@ static int start_collector(const struct ifp_rendezvous_wish *wish, const char *l
 	return r->address ? 0 : no_memory();
 }
 
+/*
+ * The collector of an agent that ran before in the same job may be about to end. One that stays
+ * belongs to another agent that takes itself for rank 0 as well.
+ */
+static int wait_for_earlier(const struct ifp_rendezvous_wish *wish, const char *directory)
+{
+	int64_t deadline_ns = ifp_clock_raw_ns() + EARLIER_NS;
+	const struct timespec pause = {.tv_nsec = LOOK_AGAIN_MS * IFP_NS_PER_MS};
+
+	while (ifp_job_directory_answers(directory, "collector")) {
+		if (ifp_clock_raw_ns() > deadline_ns)
+			return ifp_fail(-EEXIST,
+				"job %s has a collector already: two agents claim to be rank 0",
+				wish->identity->job);
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
 static int meet_on_host(const struct ifp_rendezvous_wish *wish, struct ifp_rendezvous *r)
 {
 	IFP_CLEANUP_FREE char *address = NULL;
+	bool starts = ifp_rendezvous_starts_collector(wish);
 	int err = ifp_job_directory_make(wish->identity->job, &r->directory);
 
+	if (!err && starts) {
+		ifp_job_directory_clean(wish->identity->job);
+		err = wait_for_earlier(wish, r->directory);
+	}
 	if (err)
 		return err;
 	address = text_of("ipc://%s/collector", r->directory);
 	r->ping = text_of("ipc://%s/ping-%u", r->directory, wish->identity->rank);
 	if (!address || !r->ping)
 		return no_memory();
-	if (!ifp_rendezvous_starts_collector(wish)) {
-		r->address = IFP_TAKE_PTR(address);
-		return 0;
-	}
-	ifp_job_directory_clean(wish->identity->job);
-	return start_collector(wish, address, NULL, r);
+	if (starts)
+		return start_collector(wish, address, NULL, r);
+	r->address = IFP_TAKE_PTR(address);
+	return 0;
 }
 
 /* The keys reach the collector by a file that is gone as soon as it has read them. */

@@ -157,6 +157,29 @@ class Run(harness.TestCase):
         archives = list(self.folder.glob("infprof-out/true-*/run.ifp"))
         self.assertEqual(len(archives), 2)
 
+    def test_two_agents_that_claim_one_rank_do_not_mix(self):
+        env = harness.environment(PMI_RANK=0, PMI_SIZE=1, PMI_JOBID=f"twice-{os.getpid()}")
+        first = subprocess.Popen(
+            [AGENT, "-q", "-o", self.output, "--", "sh", "-c", "echo ready; read line"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=env,
+        )
+        self.addCleanup(first.kill)
+        self.assertEqual(first.stdout.readline(), b"ready\n")
+        second = harness.run(
+            [AGENT, "-o", self.folder / "second", "--", "sh", "-c", "exit 3"], env=env
+        )
+        self.assertEnded(second, 3)
+        self.assertIn("two agents claim to be rank 0", second.stderr)
+        self.assertFalse((self.folder / "second").exists())
+        first.communicate(b"go on\n", timeout=60)
+        self.assertEqual(first.returncode, 0)
+        # one after the other they may have one name
+        third = harness.run([AGENT, "-q", "-o", self.folder / "third", "--", "true"], env=env)
+        self.assertEnded(third, 0)
+        self.assertEqual(third.stderr, "")
+
     def test_a_collector_that_is_not_there_costs_a_warning(self):
         result = harness.run(
             [AGENT, "--collector", f"ipc://{self.folder}/nobody", "--", "sh", "-c", "exit 3"]
