@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What infprof costs a step: the example job without it, with marks only, and with a window open.
 
-    bench/step_time.py --build build --python .venv/bin/python [--ranks 2] [--rounds 5]
+    bench/step_time.py --build build --python .venv/bin/python [--ranks 2] [--rounds 5] \\
+        [-- --device cuda --width 384]
 
 The three kinds of run take turns, so that a machine whose speed drifts does so for all of them; the
 order changes from round to round. Printed are medians over the rounds, with their range, of the
@@ -29,7 +30,7 @@ def arguments():
     parser.add_argument("--ranks", default=2, type=int)
     parser.add_argument("--rounds", default=5, type=int)
     parser.add_argument("--steps", default=200, type=int)
-    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("program", nargs="*", help="further options of the example, behind --")
     return parser.parse_args()
 
 
@@ -37,7 +38,7 @@ def train(args, *agent):
     """Runs the job; returns the milliseconds a step that the program itself measured."""
     command = ["mpirun", "--oversubscribe", "-n", args.ranks, args.build / "bin/infprof-agent",
                *agent, "--", args.python, SOURCE / "examples/train_jepa.py",
-               "--steps", args.steps, "--device", args.device]
+               "--steps", args.steps, *args.program]
     env = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1",
                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     done = subprocess.run(list(map(str, command)), env=env, capture_output=True, text=True,
@@ -70,11 +71,12 @@ def costs(output, ranks):
     """Of the agents: share of a core, peak memory; of the archive: bytes an event."""
     found = json.loads((output / "report.json").read_text())
     ends = [row["end"] for row in found["per_rank"]]
-    seconds = [row["seconds"] for row in found["per_rank"]]
-    cpu = [int(end["agent_cpu_ns"]) / 1e9 / s for end, s in zip(ends, seconds)]
+    cpu = [row["end"]["agent_cpu_ns"] / (row["end"]["ended_realtime_ns"]
+                                          - row["started_realtime_ns"])
+           for row in found["per_rank"]]
     events = sum(row["events"] for row in found["per_rank"])
     size = (output / "run.ifp").stat().st_size
-    return max(cpu), max(int(end["agent_peak_bytes"]) for end in ends), events, size
+    return max(cpu), max(end["agent_peak_bytes"] for end in ends), events, size
 
 
 def row(name, values, form="{:.3f}"):

@@ -165,6 +165,8 @@ static void rank_object(struct ifp_buf *out, const struct ifp_report *report, ui
 		"\"pid\":%" PRId64 ",\"events\":%" PRIu64 ",\"steps\":%" PRIu64
 		",\"step_mean_ns\":%" PRId64 ",\"step_max_ns\":%" PRId64 ",",
 		rank->pid, rank->event_count, steps.steps, steps.mean_ns, steps.max_ns);
+	ifp_buf_printf(out, "\"started_realtime_ns\":%" PRIu64 ",",
+		rank->document ? ifp_document_count(rank->document, "started_realtime_ns") : 0);
 	end_object(out, rank->end);
 	ifp_buf_append_text(out, "},");
 }

@@ -34,7 +34,7 @@ bool ifp_archive_index_encode(
 /* Reads the frame that the trailer points to into *payload; -ENOENT when it is no whole index. */
 static int load_payload(int fd, uint64_t size_bytes, struct ifp_buf *payload, uint64_t *offset)
 {
-	uint8_t trailer[TRAILER_BYTES], header[IFP_FRAME_HEADER_BYTES];
+	uint8_t trailer[TRAILER_BYTES] = {0}, header[IFP_FRAME_HEADER_BYTES];
 	struct ifp_cursor cursor = ifp_cursor(trailer, sizeof(trailer));
 	const uint64_t least = IFP_ARCHIVE_HEADER_BYTES + IFP_FRAME_HEADER_BYTES + TRAILER_BYTES;
 	struct ifp_frame frame;

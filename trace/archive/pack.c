@@ -63,7 +63,7 @@ static uint64_t get_bits(struct ifp_unpack *unpack, unsigned int count)
 	while (have < count) {
 		unsigned int skip = (unsigned int)(unpack->bits_at % 8);
 		unsigned int part = 8 - skip < count - have ? 8 - skip : count - have;
-		uint64_t byte = unpack->bits[unpack->bits_at / 8] >> skip;
+		uint64_t byte = (uint64_t)unpack->bits[unpack->bits_at / 8] >> skip;
 
 		value |= (byte & ((1u << part) - 1)) << have;
 		unpack->bits_at += part;

@@ -79,7 +79,7 @@ int ifp_archive_read_at(int fd, uint64_t offset, void *data, size_t len_bytes)
 
 int ifp_archive_check_header(int fd, const char *path, bool *torn)
 {
-	uint8_t expected[IFP_ARCHIVE_HEADER_BYTES], found[IFP_ARCHIVE_HEADER_BYTES];
+	uint8_t expected[IFP_ARCHIVE_HEADER_BYTES], found[IFP_ARCHIVE_HEADER_BYTES] = {0};
 	struct ifp_cursor version = ifp_cursor(found + sizeof(file_magic), sizeof(uint32_t));
 	ssize_t got = pread(fd, found, sizeof(found), 0);
 	uint32_t number;

@@ -41,7 +41,7 @@ static void reading_past_the_end_fails_and_stays_failed(void **state)
 
 static void varint_longer_than_ten_bytes_is_refused(void **state)
 {
-	uint8_t bytes[11];
+	uint8_t bytes[11] = {0};
 	struct ifp_cursor cursor = ifp_cursor(bytes, sizeof(bytes));
 
 	(void)state;
