@@ -94,7 +94,7 @@ int ifp_agent_run(const struct ifp_agent_options *options, char *const argv[])
 		.options = options,
 		.argv = argv,
 		.phase = IFP_AGENT_DECLINED,
-		.rendezvous.collector.pidfd = -1,
+		.rendezvous = {.collector.pidfd = -1, .directory.lock = -1},
 		.signals.fd = -1,
 	};
 	bool usage;

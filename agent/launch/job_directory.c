@@ -8,17 +8,16 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
-/* The last job that leaves may remove the common folder while another one enters. */
-#define MAKE_TRIES 3
-/* A job that has just begun has a directory and nobody who listens yet. */
-#define STALE_S 2
+/* Agents that leave remove empty directories while others enter. */
+#define MAKE_TRIES 10
 
 /* Not $TMPDIR: it may differ between ranks, and be too long for the path of a socket. */
 static void parent_path(char *path, size_t size_bytes)
@@ -40,37 +39,72 @@ static int make_private(const char *path)
 	return 0;
 }
 
-int ifp_job_directory_make(const char *job, char **out)
+/*
+ * Opens the directory and takes a lock that the locks of other agents go with. -EAGAIN when it has
+ * been removed in between, by an agent that left or by one that cleans up.
+ */
+static int open_locked(const char *path, int *out)
+{
+	IFP_CLEANUP_FD int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat here, there;
+
+	if (fd < 0)
+		return errno == ENOENT ? -EAGAIN : ifp_fail_errno("open %s", path);
+	/* one that cleans up holds it for a moment only */
+	if (flock(fd, LOCK_SH) || fstat(fd, &here))
+		return ifp_fail_errno("lock %s", path);
+	if (stat(path, &there) || here.st_ino != there.st_ino || here.st_dev != there.st_dev)
+		return -EAGAIN;
+	*out = IFP_TAKE_FD(fd);
+	return 0;
+}
+
+static int make_and_lock(const char *parent, const char *path, int *lock)
+{
+	int err = make_private(parent);
+
+	if (!err)
+		err = make_private(path);
+	if (!err)
+		err = open_locked(path, lock);
+	return err == -ENOENT ? -EAGAIN : err;
+}
+
+int ifp_job_directory_make(const char *job, struct ifp_job_directory *out)
 {
 	IFP_CLEANUP_FREE char *path = NULL;
 	char parent[64];
-	int err = 0;
+	int lock = -1, err = -EAGAIN;
 
 	parent_path(parent, sizeof(parent));
 	if (asprintf(&path, "%s/%s", parent, job) < 0) {
 		path = NULL;
 		return ifp_fail(-ENOMEM, "no memory for a path");
 	}
-	for (int i = 0; i < MAKE_TRIES; i++) {
+	for (int i = 0; i < MAKE_TRIES && err == -EAGAIN; i++) {
 		ifp_error_clear();
-		err = make_private(parent);
-		if (!err)
-			err = make_private(path);
-		if (err != -ENOENT)
-			break;
+		err = make_and_lock(parent, path, &lock);
 	}
-	if (!err)
-		*out = IFP_TAKE_PTR(path);
-	return err;
+	if (err == -EAGAIN)
+		return ifp_fail(err, "%s is removed again and again", path);
+	if (err)
+		return err;
+	*out = (struct ifp_job_directory){.path = IFP_TAKE_PTR(path), .lock = lock};
+	return 0;
 }
 
-void ifp_job_directory_leave(const char *path)
+void ifp_job_directory_leave(struct ifp_job_directory *directory)
 {
 	char parent[64];
 
+	if (!directory->path)
+		return;
 	parent_path(parent, sizeof(parent));
-	if (rmdir(path) == 0)
+	if (rmdir(directory->path) == 0)
 		rmdir(parent);
+	close(directory->lock);
+	free(directory->path);
+	*directory = (struct ifp_job_directory){.lock = -1};
 }
 
 /* Whether somebody listens on the socket of this name. What cannot be asked is taken for alive. */
@@ -88,11 +122,9 @@ static bool answers(int directory, const char *name)
 	return errno != ECONNREFUSED && errno != ENOENT;
 }
 
-bool ifp_job_directory_answers(const char *path, const char *name)
+bool ifp_job_directory_answers(const struct ifp_job_directory *directory, const char *name)
 {
-	IFP_CLEANUP_FD int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	return fd >= 0 && answers(fd, name);
+	return answers(directory->lock, name);
 }
 
 static bool is_name(const struct dirent *entry)
@@ -107,7 +139,7 @@ static void remove_dead(int parent, const char *name)
 	IFP_CLEANUP_DIR DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
 
-	if (!dir)
+	if (!dir || flock(fd, LOCK_EX | LOCK_NB))
 		return;
 	while ((entry = readdir(dir))) {
 		if (is_name(entry) && answers(fd, entry->d_name))
@@ -121,7 +153,7 @@ static void remove_dead(int parent, const char *name)
 	unlinkat(parent, name, AT_REMOVEDIR);
 }
 
-void ifp_job_directory_clean(const char *own_job)
+void ifp_job_directory_clean(void)
 {
 	const struct dirent *entry;
 	char path[64];
@@ -133,13 +165,7 @@ void ifp_job_directory_clean(const char *own_job)
 		return;
 	IFP_CLEANUP_DIR DIR *dir = opened;
 	while ((entry = readdir(dir))) {
-		struct stat st;
-
-		if (entry->d_name[0] == '.' || (own_job && !strcmp(entry->d_name, own_job)))
-			continue;
-		if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
-			!S_ISDIR(st.st_mode) || st.st_mtime > time(NULL) - STALE_S)
-			continue;
-		remove_dead(dirfd(dir), entry->d_name);
+		if (is_name(entry))
+			remove_dead(dirfd(dir), entry->d_name);
 	}
 }

@@ -91,7 +91,8 @@ static int start_collector(const struct ifp_rendezvous_wish *wish, const char *l
  * The collector of an agent that ran before in the same job may be about to end. One that stays
  * belongs to another agent that takes itself for rank 0 as well.
  */
-static int wait_for_earlier(const struct ifp_rendezvous_wish *wish, const char *directory)
+static int wait_for_earlier(
+	const struct ifp_rendezvous_wish *wish, const struct ifp_job_directory *directory)
 {
 	int64_t deadline_ns = ifp_clock_raw_ns() + EARLIER_NS;
 	const struct timespec pause = {.tv_nsec = LOOK_AGAIN_MS * IFP_NS_PER_MS};
@@ -113,13 +114,13 @@ static int meet_on_host(const struct ifp_rendezvous_wish *wish, struct ifp_rende
 	int err = ifp_job_directory_make(wish->identity->job, &r->directory);
 
 	if (!err && starts) {
-		ifp_job_directory_clean(wish->identity->job);
-		err = wait_for_earlier(wish, r->directory);
+		ifp_job_directory_clean();
+		err = wait_for_earlier(wish, &r->directory);
 	}
 	if (err)
 		return err;
-	address = text_of("ipc://%s/collector", r->directory);
-	r->ping = text_of("ipc://%s/ping-%u", r->directory, wish->identity->rank);
+	address = text_of("ipc://%s/collector", r->directory.path);
+	r->ping = text_of("ipc://%s/ping-%u", r->directory.path, wish->identity->rank);
 	if (!address || !r->ping)
 		return no_memory();
 	if (starts)
@@ -217,7 +218,8 @@ static int meet_named(const struct ifp_rendezvous_wish *wish, struct ifp_rendezv
 	if (starts_with(wish->collector, "ipc://")) {
 		err = ifp_job_directory_make(wish->identity->job, &r->directory);
 		if (!err)
-			r->ping = text_of("ipc://%s/ping-%u", r->directory, wish->identity->rank);
+			r->ping = text_of(
+				"ipc://%s/ping-%u", r->directory.path, wish->identity->rank);
 	} else if (starts_with(wish->collector, "tcp://")) {
 		if (!starts_with(wish->collector, "tcp://127.") &&
 			!starts_with(wish->collector, "tcp://localhost:"))
@@ -234,7 +236,7 @@ static int meet_named(const struct ifp_rendezvous_wish *wish, struct ifp_rendezv
 
 int ifp_rendezvous_meet(const struct ifp_rendezvous_wish *wish, struct ifp_rendezvous *out)
 {
-	struct ifp_rendezvous r = {.collector.pidfd = -1};
+	struct ifp_rendezvous r = {.collector.pidfd = -1, .directory.lock = -1};
 	int err;
 
 	if (wish->collector)
@@ -259,14 +261,12 @@ void ifp_rendezvous_free(struct ifp_rendezvous *rendezvous)
 	/* ZeroMQ leaves the socket's name behind */
 	if (rendezvous->ping && starts_with(rendezvous->ping, "ipc://"))
 		unlink(rendezvous->ping + strlen("ipc://"));
-	if (rendezvous->directory)
-		ifp_job_directory_leave(rendezvous->directory);
-	/* here, too: what was killed a moment before this job began was too young then */
-	if (rendezvous->directory && rendezvous->collector.pidfd >= 0)
-		ifp_job_directory_clean(NULL);
-	free(rendezvous->directory);
+	ifp_job_directory_leave(&rendezvous->directory);
+	/* here, too: what was killed when this job had begun already */
+	if (rendezvous->collector.pidfd >= 0)
+		ifp_job_directory_clean();
 	free(rendezvous->address);
 	free(rendezvous->ping);
 	ifp_collector_process_free(&rendezvous->collector);
-	*rendezvous = (struct ifp_rendezvous){.collector.pidfd = -1};
+	*rendezvous = (struct ifp_rendezvous){.collector.pidfd = -1, .directory.lock = -1};
 }

@@ -6,6 +6,7 @@
 
 #include "agent/launch/collector_process.h"
 #include "agent/launch/identity.h"
+#include "agent/launch/job_directory.h"
 #include "trace/wire/keys.h"
 
 #include <stdbool.h>
@@ -27,7 +28,7 @@ struct ifp_rendezvous {
 	bool encrypted;
 	struct ifp_keys keys;
 	struct ifp_collector_process collector; /* pidfd = -1 where this rank started none */
-	char *directory;			/* of the job on this host; NULL = none */
+	struct ifp_job_directory directory;	/* path NULL = none */
 	char *meeting_file; /* written by this rank, removed by ifp_rendezvous_free(); or NULL */
 };
 

@@ -228,24 +228,43 @@ static void test_an_address_given_by_the_user_is_taken(void **state)
 
 static void test_what_dead_jobs_left_is_removed(void **state)
 {
-	const struct utimbuf old = {1000000000, 1000000000};
-	char *dead = NULL, *young = NULL, name[80], path[160];
+	struct ifp_job_directory dead, young;
+	char name[80], path[160];
 
 	(void)state;
 	snprintf(name, sizeof(name), "%.40s-dead", job);
 	assert_ok(ifp_job_directory_make(name, &dead));
-	snprintf(path, sizeof(path), "%s/collector", dead);
+	snprintf(path, sizeof(path), "%s/collector", dead.path);
 	assert_true(creat(path, 0600) >= 0);
-	assert_int_equal(utime(dead, &old), 0);
 	snprintf(name, sizeof(name), "%.40s-young", job);
 	assert_ok(ifp_job_directory_make(name, &young));
 
-	ifp_job_directory_clean(job);
-	assert_int_equal(access(dead, F_OK), -1);
-	assert_int_equal(access(young, F_OK), 0);
-	assert_int_equal(rmdir(young), 0);
-	free(dead);
-	free(young);
+	/* both have an agent */
+	ifp_job_directory_clean();
+	assert_int_equal(access(dead.path, F_OK), 0);
+	/* the lock goes with the agent that is killed */
+	close(dead.lock);
+	ifp_job_directory_clean();
+	assert_int_equal(access(dead.path, F_OK), -1);
+	assert_int_equal(access(young.path, F_OK), 0);
+	free(dead.path);
+
+	snprintf(path, sizeof(path), "%s", young.path);
+	ifp_job_directory_leave(&young);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_null(young.path);
+}
+
+static void test_a_directory_that_others_can_write_is_refused(void **state)
+{
+	struct ifp_job_directory own, again;
+
+	(void)state;
+	assert_ok(ifp_job_directory_make(job, &own));
+	assert_int_equal(chmod(own.path, 0770), 0);
+	assert_int_equal(ifp_job_directory_make(job, &again), -EPERM);
+	ifp_error_clear();
+	ifp_job_directory_leave(&own);
 }
 
 static int set_up(void **state)
@@ -276,6 +295,7 @@ int main(void)
 		cmocka_unit_test(test_a_file_of_an_earlier_job_is_not_believed),
 		cmocka_unit_test(test_an_address_given_by_the_user_is_taken),
 		cmocka_unit_test(test_what_dead_jobs_left_is_removed),
+		cmocka_unit_test(test_a_directory_that_others_can_write_is_refused),
 	};
 
 	return cmocka_run_group_tests_name(__FILE__, tests, set_up, tear_down);
