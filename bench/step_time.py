@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
-FIRST, LAST = 30, 39  # the window, by step numbers
+FIRST, LAST = 100, 109  # the window, by step numbers
 
 
 def arguments():
@@ -29,7 +29,7 @@ def arguments():
     parser.add_argument("--python", default=SOURCE / ".venv/bin/python")
     parser.add_argument("--ranks", default=2, type=int)
     parser.add_argument("--rounds", default=5, type=int)
-    parser.add_argument("--steps", default=200, type=int)
+    parser.add_argument("--steps", default=250, type=int)
     parser.add_argument("program", nargs="*", help="further options of the example, behind --")
     return parser.parse_args()
 
@@ -59,12 +59,13 @@ def step_times(args, output):
     return {n + 2: (b - a) / 1000 for n, (a, b) in enumerate(zip(ends, ends[1:]))}
 
 
-def in_the_window(args, output):
-    """Step time inside the window over that of the steps well before and after it."""
+def step_ratios(args, output):
+    """Step time inside the window, and after it, over that of the steps well before it."""
     times = step_times(args, output)
     inside = [ms for step, ms in times.items() if FIRST <= step <= LAST]
-    outside = [ms for step, ms in times.items() if 5 <= step < FIRST - 5 or step > LAST + 20]
-    return statistics.median(inside) / statistics.median(outside)
+    outside = [ms for step, ms in times.items() if 10 <= step < FIRST - 10]
+    after = [ms for step, ms in times.items() if step > LAST + 20]
+    return [statistics.median(part) / statistics.median(outside) for part in (inside, after)]
 
 
 def costs(output, ranks):
@@ -86,7 +87,7 @@ def row(name, values, form="{:.3f}"):
 
 def main():
     args = arguments()
-    marks, window, inside, cpu, peak, per_event = [], [], [], [], [], []
+    marks, window, parts, cpu, peak, per_event = [], [], [], [], [], []
     for turn in range(args.rounds):
         taken = {}
         with tempfile.TemporaryDirectory() as folder:
@@ -98,7 +99,7 @@ def main():
                 taken[name] = train(args, *options)
             marks.append(taken["marks"] / taken["off"])
             window.append(taken["window"] / taken["off"])
-            inside.append(in_the_window(args, folder / "window"))
+            parts.append(step_ratios(args, folder / "window"))
             share, memory, events, size = costs(folder / "window", args.ranks)
             cpu.append(100 * share)
             peak.append(memory / 2**20)
@@ -106,7 +107,8 @@ def main():
     print(f"{args.ranks} ranks, {args.steps} steps, {args.rounds} rounds; median (range)")
     row("whole run: marks only / off", marks)
     row("whole run: one window of 10 steps / off", window)
-    row("a step inside the window / one outside", inside)
+    row("a step inside the window / one before it", [inside for inside, _ in parts])
+    row("a step after the window / one before it", [after for _, after in parts])
     row("agent, % of a core", cpu, "{:.2f}")
     row("agent, peak MiB", peak, "{:.1f}")
     row("archive, bytes an event", per_event, "{:.2f}")
