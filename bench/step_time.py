@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
-FIRST, LAST = 100, 109  # the window, by step numbers
+WINDOW = 10  # steps
 
 
 def arguments():
@@ -29,7 +29,8 @@ def arguments():
     parser.add_argument("--python", default=SOURCE / ".venv/bin/python")
     parser.add_argument("--ranks", default=2, type=int)
     parser.add_argument("--rounds", default=5, type=int)
-    parser.add_argument("--steps", default=250, type=int)
+    parser.add_argument("--steps", default=800, type=int,
+                        help="long enough that the window, some seconds after the first, lies inside")
     parser.add_argument("program", nargs="*", help="further options of the example, behind --")
     return parser.parse_args()
 
@@ -53,19 +54,30 @@ def step_times(args, output):
     """Milliseconds of each step of rank 0, from the step marks of the whole run."""
     trace = output / "rank0.json"
     subprocess.run([args.build / "bin/infprof", "export", output / "run.ifp", "--format", "chrome",
-                    "--rank", "0", "-o", trace], check=True)
+                    "--rank", "0", "-o", trace],
+                   check=True, capture_output=True)
     ends = sorted(e["ts"] for e in json.loads(trace.read_text())["traceEvents"]
                   if e.get("cat") == "step")
     return {n + 2: (b - a) / 1000 for n, (a, b) in enumerate(zip(ends, ends[1:]))}
 
 
+def recorded(output):
+    """First and last step of the window that was recorded on all ranks."""
+    windows = json.loads((output / "report.json").read_text())["windows"]
+    found = [(w["first_step"], w["last_step"]) for w in windows if w["outcome"] == "recorded"]
+    if not found:
+        sys.exit(f"no window was recorded; give more --steps: {windows}")
+    return found[0]
+
+
 def step_ratios(args, output):
     """Step time inside the window, and after it, over that of the steps well before it."""
+    first, last = recorded(output)
     times = step_times(args, output)
-    inside = [ms for step, ms in times.items() if FIRST <= step <= LAST]
-    outside = [ms for step, ms in times.items() if 10 <= step < FIRST - 10]
-    after = [ms for step, ms in times.items() if step > LAST + 20]
-    return [statistics.median(part) / statistics.median(outside) for part in (inside, after)]
+    parts = [[ms for step, ms in times.items() if low <= step <= high]
+             for low, high in ((10, first - 10), (first, last), (last + 20, args.steps))]
+    before, inside, after = map(statistics.median, parts)
+    return inside / before, after / before
 
 
 def costs(output, ranks):
@@ -94,7 +106,7 @@ def main():
             folder = pathlib.Path(folder)
             kinds = [("off", ["--off"]),
                      ("marks", ["-q", "-o", folder / "marks", "--steps", "0"]),
-                     ("window", ["-q", "-o", folder / "window", "--steps", f"{FIRST}:{LAST}"])]
+                     ("window", ["-q", "-o", folder / "window", "--steps", WINDOW])]
             for name, options in kinds[turn % 3:] + kinds[: turn % 3]:
                 taken[name] = train(args, *options)
             marks.append(taken["marks"] / taken["off"])
