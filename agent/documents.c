@@ -195,6 +195,7 @@ static cJSON *window_document(const struct ifp_window_result *result, const uint
 	add_count(json, "first_step", steps_found[0]);
 	add_count(json, "last_step", steps_found[1]);
 	add_count(json, "events", result->events);
+	cJSON_AddBoolToObject(json, "cut", result->cut);
 	cJSON_AddStringToObject(json, "reason", result->reason);
 	return json;
 }

@@ -119,6 +119,7 @@ static int make_sources(struct ifp_agent *agent)
 		return err;
 	segment = ifp_marks_segment(agent->marks);
 	atomic_store(&segment->may_arm, agent->wishes.count ? 1u : 0u);
+	ifp_kineto_set_segment(agent->kineto, segment);
 	return 0;
 }
 

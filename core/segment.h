@@ -131,6 +131,15 @@ struct ifp_segment_header {
 	_Atomic uint32_t may_arm;	/* agent: 1 = windows are wanted, the hook may arm Kineto */
 	_Atomic uint32_t next_range_id; /* for IFP_MARK_START */
 
+	/*
+	 * PyTorch's profiler in the process window_pid has been handed a window and may still be
+	 * recording or writing it; 0 = no process has one. That process must not end meanwhile.
+	 * Set by the agent, the steps before the pid; both steps are 0 in a window of time.
+	 */
+	_Atomic uint32_t window_pid;
+	_Atomic uint32_t leaving_pid; /* this process is about to end: it is handed no window */
+	_Atomic uint64_t window_first_step, window_last_step;
+
 	struct ifp_ring_header ring[IFP_SEGMENT_RINGS];
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/capture/kineto.h"
 
+#include "agent/capture/kineto_client.h"
 #include "agent/capture/kineto_directory.h"
 #include "agent/capture/kineto_ingest.h"
 #include "agent/capture/kineto_socket.h"
@@ -22,21 +23,20 @@
 struct ifp_kineto {
 	struct ifp_kineto_directory directory;
 	int fd;
-	/* Whose requests count: the first process that asked and has not fallen silent since. */
-	int32_t client_pid; /* 0 = nobody yet */
-	int64_t client_asked_ns;
+	struct ifp_kineto_client client; /* whose requests count */
 	struct ifp_step_lookup step_lookup;
 	struct ifp_window_track track;
 	struct ifp_kineto_ingest ingest; /* reader is NULL unless a file is being read */
 	char file_name[64];
 };
 
-static struct ifp_window_moment moment(uint64_t steps_now)
+static struct ifp_window_moment moment(const struct ifp_kineto *kineto, uint64_t steps_now)
 {
 	return (struct ifp_window_moment){
 		.raw_ns = ifp_clock_raw_ns(),
 		.realtime_ms = ifp_clock_realtime_ns() / IFP_NS_PER_MS,
 		.steps = steps_now,
+		.leaving = ifp_kineto_client_leaving(&kineto->client),
 	};
 }
 
@@ -133,6 +133,11 @@ void ifp_kineto_set_step_lookup(struct ifp_kineto *kineto, struct ifp_step_looku
 	kineto->step_lookup = lookup;
 }
 
+void ifp_kineto_set_segment(struct ifp_kineto *kineto, struct ifp_segment_header *segment)
+{
+	kineto->client.segment = segment;
+}
+
 /* ---- requests ----------------------------------------------------------------------------- */
 
 int ifp_kineto_fd(const struct ifp_kineto *kineto)
@@ -142,18 +147,25 @@ int ifp_kineto_fd(const struct ifp_kineto *kineto)
 
 bool ifp_kineto_polling(const struct ifp_kineto *kineto)
 {
-	return kineto->client_pid &&
-	       ifp_clock_raw_ns() - kineto->client_asked_ns <= IFP_KINETO_SILENCE_NS;
+	return ifp_kineto_client_polling(&kineto->client, ifp_clock_raw_ns());
 }
 
-/* Other processes of the program (one that was armed by the user, say) get empty answers. */
-static bool is_client(struct ifp_kineto *kineto, int32_t pid)
+/*
+ * Whether the answer to a request of the client's must carry the window. The process is told of it
+ * before, and that it is done when Kineto is idle again: it goes on freeing its memory for some
+ * time after the file is complete.
+ */
+static bool hand_over(struct ifp_kineto *kineto, bool idle, uint64_t steps_now)
 {
-	if (kineto->client_pid != pid && ifp_kineto_polling(kineto))
-		return false;
-	kineto->client_pid = pid;
-	kineto->client_asked_ns = ifp_clock_raw_ns();
-	return true;
+	struct ifp_window_track *track = &kineto->track;
+	bool ready = idle && (track->state != IFP_WINDOW_OFFERED ||
+				     ifp_kineto_client_hold(&kineto->client, &track->window));
+
+	if (ifp_window_ask(track, ready, moment(kineto, steps_now)))
+		return true;
+	if (idle && (track->state != IFP_WINDOW_TAKEN || track->idle_ns))
+		ifp_kineto_client_release(&kineto->client);
+	return false;
 }
 
 /* Start of the names of the window's files, to which Kineto adds "_<pid>.json". */
@@ -179,10 +191,11 @@ static void answer(struct ifp_kineto *kineto, const struct ifp_kineto_request *r
 	const struct ifp_kineto_peer *peer, uint64_t steps_now)
 {
 	IFP_CLEANUP_BUF struct ifp_buf config = {0}, datagram = {0};
-	bool ready = request->wants & IFP_KINETO_WANTS_ACTIVITIES;
+	bool idle = request->wants & IFP_KINETO_WANTS_ACTIVITIES;
 
-	if (!request->is_context && is_client(kineto, request->pid) &&
-		ifp_window_ask(&kineto->track, ready, moment(steps_now)))
+	if (!request->is_context &&
+		ifp_kineto_client_asks(&kineto->client, request->pid, ifp_clock_raw_ns()) &&
+		hand_over(kineto, idle, steps_now))
 		append_config(kineto, &config);
 	ifp_buf_append_u8(&config, '\0');
 	if (ifp_buf_status(&config) < 0) {
@@ -235,7 +248,7 @@ int ifp_kineto_start(struct ifp_kineto *kineto, const struct ifp_window *window)
 		remove_late_files(kineto);
 	}
 	/* Steps are seen again at once, by ifp_kineto_work(). */
-	return ifp_window_offer(&kineto->track, window, moment(0));
+	return ifp_window_offer(&kineto->track, window, moment(kineto, 0));
 }
 
 static void file_path(const struct ifp_kineto *kineto, char *path, size_t size_bytes)
@@ -265,7 +278,7 @@ static void look_for_file(struct ifp_kineto *kineto, uint64_t steps_now)
 	file_prefix(&kineto->track.window, prefix, sizeof(prefix));
 	strcat(prefix, "_");
 	file = ifp_kineto_directory_find(&kineto->directory, prefix);
-	ifp_window_look(&kineto->track, file.size_bytes, file.complete, moment(steps_now));
+	ifp_window_look(&kineto->track, file.size_bytes, file.complete, moment(kineto, steps_now));
 	if (kineto->track.state != IFP_WINDOW_WRITTEN)
 		return;
 	strcpy(kineto->file_name, file.name);
@@ -282,6 +295,8 @@ static void look_for_file(struct ifp_kineto *kineto, uint64_t steps_now)
 
 static void close_read(struct ifp_kineto *kineto, int err)
 {
+	bool is_steps = kineto->track.window.kind == IFP_WINDOW_STEPS;
+	bool cut = kineto->track.cut;
 	char reason[200];
 
 	if (err < 0) {
@@ -289,12 +304,16 @@ static void close_read(struct ifp_kineto *kineto, int err)
 			&kineto->track, IFP_WINDOW_LOST, ifp_error_text(reason, sizeof(reason)));
 		ifp_error_clear();
 	} else if (!kineto->ingest.slices) {
-		ifp_window_close(&kineto->track, IFP_WINDOW_EMPTY, "nothing ran in the window");
-	} else if (kineto->track.window.kind == IFP_WINDOW_STEPS && !kineto->ingest.step_count) {
-		ifp_window_close(&kineto->track, IFP_WINDOW_EMPTY,
-			"no optimizer step is in what was recorded");
+		ifp_window_close(&kineto->track, cut ? IFP_WINDOW_ENDED : IFP_WINDOW_EMPTY,
+			cut ? "the program ended before anything ran in the window"
+			    : "nothing ran in the window");
+	} else if (is_steps && !kineto->ingest.step_count) {
+		ifp_window_close(&kineto->track, cut ? IFP_WINDOW_ENDED : IFP_WINDOW_EMPTY,
+			cut ? "the program ended before a step of the window was complete"
+			    : "no optimizer step is in what was recorded");
 	} else {
-		ifp_window_close(&kineto->track, IFP_WINDOW_RECORDED, NULL);
+		ifp_window_close(&kineto->track, IFP_WINDOW_RECORDED,
+			cut ? "the program ended inside the window" : NULL);
 	}
 }
 
@@ -321,6 +340,7 @@ static void give_result(struct ifp_kineto *kineto, bool *done, struct ifp_window
 		.optimizer_steps = ingest->step_count,
 		.events = ingest->events,
 		.left_out = ingest->left_out,
+		.cut = kineto->track.cut,
 		.step_end_realtime_ns = ingest->step_end_ns,
 	};
 	if (ingest->slices) {
@@ -338,6 +358,8 @@ int ifp_kineto_work(struct ifp_kineto *kineto, const struct ifp_sink *sink, uint
 	int more = 0;
 
 	*done = false;
+	if (ifp_clock_raw_ns() - kineto->client.asked_ns > IFP_KINETO_GONE_NS)
+		ifp_kineto_client_release(&kineto->client);
 	if (kineto->track.state == IFP_WINDOW_NONE) {
 		ifp_kineto_ingest_close(&kineto->ingest); /* what the last result has borrowed */
 		return 0;

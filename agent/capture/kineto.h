@@ -31,7 +31,7 @@ enum ifp_window_outcome {
 	IFP_WINDOW_LATE,  /* Kineto asked too late: the start had passed */
 	IFP_WINDOW_LOST,  /* Kineto took it and gave no file */
 	IFP_WINDOW_EMPTY, /* a file without events, or none of the steps */
-	IFP_WINDOW_ENDED, /* the program ended first */
+	IFP_WINDOW_ENDED, /* the program ended first: no step of it is complete */
 };
 
 struct ifp_window_result {
@@ -40,13 +40,15 @@ struct ifp_window_result {
 	uint64_t optimizer_steps; /* number of Optimizer.step ranges found */
 	uint64_t events;          /* handed to the sink */
 	uint64_t left_out;        /* recorded behind the window's last step */
+	bool cut;		  /* the program ended inside it */
 	int64_t start_realtime_ns, end_realtime_ns; /* extent of the events */
 	/* ends of the Optimizer.step ranges, REALTIME: the caller matches them with step marks */
 	const int64_t *step_end_realtime_ns; /* optimizer_steps of them, in order; borrowed */
-	char reason[200]; /* a clause for people when not RECORDED; empty otherwise */
+	char reason[200]; /* a clause for people when not RECORDED, or cut; empty otherwise */
 };
 
 struct ifp_kineto;
+struct ifp_segment_header;
 
 /* Makes the directory (mode 0700, short path), binds the socket, removes what dead agents left. */
 int ifp_kineto_new(struct ifp_kineto **out);
@@ -72,6 +74,9 @@ struct ifp_step_lookup {
 };
 
 void ifp_kineto_set_step_lookup(struct ifp_kineto *kineto, struct ifp_step_lookup lookup);
+
+/* Where the program's processes are told of the window under way. Must outlive kineto. */
+void ifp_kineto_set_segment(struct ifp_kineto *kineto, struct ifp_segment_header *segment);
 
 /* The socket to wait on for reading, and what to do when it is readable: answers every request. */
 int ifp_kineto_fd(const struct ifp_kineto *kineto);

@@ -66,8 +66,27 @@ static void close_late(struct ifp_window_track *track, bool ready, struct ifp_wi
 	ifp_window_close(track, IFP_WINDOW_LATE, reason);
 }
 
+/*
+ * Until it begins, Kineto is as idle as when it is done: idleness counts once it has been busy, or
+ * when the window's end has passed.
+ */
+static void ask_taken(struct ifp_window_track *track, bool ready, struct ifp_window_moment now)
+{
+	bool missed = track->end_ns && now.raw_ns - track->end_ns > IFP_KINETO_BEGIN_NS;
+
+	track->asked_ns = now.raw_ns;
+	if (!ready) {
+		track->was_busy = true;
+		track->idle_ns = 0;
+	} else if (!track->idle_ns && (track->was_busy || missed)) {
+		track->idle_ns = now.raw_ns;
+	}
+}
+
 bool ifp_window_ask(struct ifp_window_track *track, bool ready, struct ifp_window_moment now)
 {
+	if (track->state == IFP_WINDOW_TAKEN)
+		ask_taken(track, ready, now);
 	if (track->state != IFP_WINDOW_OFFERED)
 		return false;
 	track->asked_ns = now.raw_ns;
@@ -112,39 +131,62 @@ static void look_offered(struct ifp_window_track *track, struct ifp_window_momen
 			"the program has stopped stepping before the window");
 }
 
+/* A program that ends ends the steps that Kineto counts; the time of a time window goes on. */
+static void note_end(struct ifp_window_track *track, struct ifp_window_moment now)
+{
+	track->over = is_over(&track->window, now);
+	if (now.leaving && !track->over)
+		track->cut = true;
+	if (!track->end_ns &&
+		(track->over || (now.leaving && track->window.kind == IFP_WINDOW_STEPS)))
+		track->end_ns = now.raw_ns;
+}
+
+/* Why no file will come; NULL while one may. */
+static const char *why_lost(const struct ifp_window_track *track, struct ifp_window_moment now)
+{
+	int64_t quiet_ns = now.raw_ns - track->progress_ns;
+	bool idle = track->idle_ns && now.raw_ns - track->idle_ns > IFP_KINETO_IDLE_NS;
+
+	if (idle && quiet_ns > IFP_KINETO_IDLE_NS)
+		return track->file_bytes_seen < 0
+			       ? "PyTorch's profiler took the window and wrote no file"
+			       : "PyTorch's profiler began a file and did not finish it";
+	if (now.raw_ns - track->asked_ns > IFP_KINETO_GONE_NS && quiet_ns > IFP_KINETO_GONE_NS)
+		return "PyTorch's profiler took the window and has fallen silent";
+	if (!track->end_ns && quiet_ns > IFP_KINETO_STALL_NS)
+		return "the program has stopped stepping in the window";
+	return NULL;
+}
+
 static void look_taken(
 	struct ifp_window_track *track, int64_t file_bytes, struct ifp_window_moment now)
 {
-	bool over = is_over(&track->window, now);
-	int64_t quiet_ns;
+	const char *reason;
 
 	/* Once the window is over, only the file counts: later steps are no sign of it. */
-	if (!track->over)
+	if (!track->end_ns)
 		note_progress(track, now);
-	track->over = over;
+	note_end(track, now);
 	if (file_bytes != track->file_bytes_seen)
 		track->progress_ns = now.raw_ns;
 	track->file_bytes_seen = file_bytes;
-
-	quiet_ns = now.raw_ns - track->progress_ns;
-	if (over && quiet_ns > IFP_KINETO_WRITE_NS)
-		ifp_window_close(track, IFP_WINDOW_LOST,
-			file_bytes < 0 ? "PyTorch's profiler took the window and wrote no file"
-				       : "PyTorch's profiler began a file and did not finish it");
-	else if (!over && quiet_ns > IFP_KINETO_STALL_NS)
-		ifp_window_close(
-			track, IFP_WINDOW_LOST, "the program has stopped stepping in the window");
+	reason = why_lost(track, now);
+	if (reason)
+		ifp_window_close(track, IFP_WINDOW_LOST, reason);
 }
 
 void ifp_window_look(struct ifp_window_track *track, int64_t file_bytes, bool complete,
 	struct ifp_window_moment now)
 {
-	if (track->state == IFP_WINDOW_OFFERED)
+	if (track->state == IFP_WINDOW_OFFERED) {
 		look_offered(track, now);
-	else if (track->state == IFP_WINDOW_TAKEN && complete)
+	} else if (track->state == IFP_WINDOW_TAKEN && complete) {
+		note_end(track, now);
 		track->state = IFP_WINDOW_WRITTEN;
-	else if (track->state == IFP_WINDOW_TAKEN)
+	} else if (track->state == IFP_WINDOW_TAKEN) {
 		look_taken(track, file_bytes, now);
+	}
 }
 
 void ifp_window_close(

@@ -7,13 +7,19 @@
 #pragma once
 
 #include "agent/capture/kineto.h"
+#include "agent/capture/kineto_client.h"
 #include "core/buf.h"
 
-/* Kineto asks each second: silence of this length means that it is not armed, or has gone. */
-#define IFP_KINETO_SILENCE_NS (INT64_C(5) * IFP_NS_PER_S)
-/* After the window's last step: how long nothing may be written before the window is lost. */
-#define IFP_KINETO_WRITE_NS (INT64_C(30) * IFP_NS_PER_S)
-/* Before that: how long the program may go without a step (validation, checkpoints). */
+/*
+ * Kineto says in each request whether it is busy; until it is idle again its file may come. Idle
+ * for so long without a finished file, it has none.
+ */
+#define IFP_KINETO_IDLE_NS (INT64_C(3) * IFP_NS_PER_S)
+/* Not busy so long after the window's end, it has not recorded the window at all. */
+#define IFP_KINETO_BEGIN_NS (INT64_C(2) * IFP_NS_PER_S)
+/* Neither a request nor a byte for so long: nothing will come. */
+#define IFP_KINETO_GONE_NS (INT64_C(120) * IFP_NS_PER_S)
+/* Before the window's last step: how long the program may go without one (validation). */
 #define IFP_KINETO_STALL_NS (INT64_C(600) * IFP_NS_PER_S)
 /* Kineto counts wrongly when asked at the program's first steps. */
 #define IFP_KINETO_MIN_STEPS 3
@@ -41,16 +47,21 @@ struct ifp_window_moment {
 	int64_t raw_ns;
 	int64_t realtime_ms;
 	uint64_t steps; /* optimizer steps completed so far */
+	bool leaving;	/* the program is about to end, and will end the window's steps */
 };
 
 struct ifp_window_track {
 	enum ifp_window_state state;
 	struct ifp_window window;
 	enum ifp_window_outcome outcome; /* when CLOSED */
-	char reason[200];		 /* when CLOSED; empty when RECORDED */
+	char reason[200];		 /* when CLOSED; may be empty when RECORDED */
 	int64_t asked_ns;		 /* Kineto's last request, or the offer */
 	int64_t progress_ns;		 /* the last time that a step completed or the file grew */
 	bool over;			 /* its last step (its end) has been seen to pass */
+	bool cut;			 /* the program began to end before that */
+	int64_t end_ns;			 /* when Kineto was to end it; 0 = not yet */
+	bool was_busy;			 /* Kineto has been seen busy since it was handed over */
+	int64_t idle_ns;		 /* when it was seen idle after that; 0 = not yet */
 	uint64_t steps_seen;
 	int64_t file_bytes_seen; /* -1 = no file yet */
 };
@@ -62,6 +73,7 @@ int ifp_window_offer(struct ifp_window_track *track, const struct ifp_window *wi
 /*
  * Kineto asks; ready = its profiler is free. True: the answer must carry the window, which is TAKEN
  * from then on. False: an empty answer; a start that has come too near closes the window as LATE.
+ * While the window is TAKEN, the requests say when Kineto is done with it.
  */
 bool ifp_window_ask(struct ifp_window_track *track, bool ready, struct ifp_window_moment now);
 
@@ -69,7 +81,7 @@ bool ifp_window_ask(struct ifp_window_track *track, bool ready, struct ifp_windo
 void ifp_window_look(struct ifp_window_track *track, int64_t file_bytes, bool complete,
 	struct ifp_window_moment now);
 
-/* Ends the window, from any state but NONE. reason: a clause; NULL when RECORDED. */
+/* Ends the window, from any state but NONE. reason: a clause; NULL when all was RECORDED. */
 void ifp_window_close(
 	struct ifp_window_track *track, enum ifp_window_outcome outcome, const char *reason);
 

@@ -129,6 +129,23 @@ static int segment_active(void)
 	return ifp_inject_segment() != NULL;
 }
 
+static int leaving(uint64_t steps[2])
+{
+	struct ifp_segment_header *segment = ifp_inject_segment();
+	uint32_t self = ifp_inject_pid();
+
+	if (!segment)
+		return 0;
+	/* First said, then looked: an agent that has not seen it yet has its window seen here. */
+	atomic_store(&segment->leaving_pid, self);
+	if (atomic_load(&segment->window_pid) != self)
+		return 0;
+	steps[0] = atomic_load(&segment->window_first_step);
+	steps[1] = atomic_load(&segment->window_last_step);
+	/* An agent that is no more cannot say when the window is done. */
+	return !is_vacant(segment->agent_pid);
+}
+
 static const struct infprof_api api = {
 	.version = 1,
 	.size_bytes = sizeof(api),
@@ -145,6 +162,7 @@ static const struct infprof_api api = {
 	.note = note,
 	.may_arm = may_arm,
 	.segment_active = segment_active,
+	.leaving = leaving,
 };
 
 __attribute__((visibility("default"))) const struct infprof_api *infprof_api_v1(void)

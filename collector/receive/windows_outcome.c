@@ -10,7 +10,7 @@ bool ifp_windows_part_good(const struct ifp_windows *w, uint32_t rank)
 {
 	const struct part_of_rank *part = &w->parts[rank];
 
-	if (part->part != PART_DONE || !part->recorded)
+	if (part->part != PART_DONE || !part->recorded || part->ended)
 		return false;
 	return w->of_time || (part->first_step == w->first_step && part->last_step == last_step(w));
 }
@@ -19,12 +19,14 @@ char *ifp_windows_part_text(
 	const struct ifp_windows *w, uint32_t rank, char *text, size_t size_bytes)
 {
 	const struct part_of_rank *part = &w->parts[rank];
+	bool other_steps = part->part == PART_DONE && part->recorded && !w->of_time;
 
-	if (part->part == PART_DONE && part->recorded)
+	if (other_steps)
 		snprintf(text, size_bytes,
 			"steps %" PRIu64 " to %" PRIu64 " were recorded instead of %" PRIu64
-			" to %" PRIu64,
-			part->first_step, part->last_step, w->first_step, last_step(w));
+			" to %" PRIu64 "%s%s",
+			part->first_step, part->last_step, w->first_step, last_step(w),
+			part->ended ? ": " : "", part->ended ? part->reason : "");
 	else
 		snprintf(
 			text, size_bytes, "%s", part->reason[0] ? part->reason : "no reason given");
@@ -39,7 +41,8 @@ void ifp_windows_part_done(struct ifp_windows *w, uint32_t rank, const cJSON *do
 
 	part->part = PART_DONE;
 	part->recorded = outcome && strcmp(outcome, "recorded") == 0;
-	part->ended = outcome && strcmp(outcome, "ended") == 0;
+	part->ended =
+		(outcome && strcmp(outcome, "ended") == 0) || ifp_document_true(document, "cut");
 	part->first_step = ifp_document_count(document, "first_step");
 	part->last_step = ifp_document_count(document, "last_step");
 	if (!reason || !*reason)

@@ -110,6 +110,13 @@ struct infprof_api {
 	void (*note)(uint32_t hook_bits); /* sets bits of enum ifp_hook_bits, core/segment.h */
 	int (*may_arm)(void);	     /* 1: windows are wanted and no other process is the rank's */
 	int (*segment_active)(void); /* 1: marks are recorded */
+
+	/*
+	 * leaving: this process is about to end, and is handed no window of PyTorch's profiler any
+	 * more. 1: it has one, whose first and last step are stored (0 for a window of time), and
+	 * should not end before this gives 0.
+	 */
+	int (*leaving)(uint64_t steps[2]);
 };
 
 /*

@@ -192,9 +192,10 @@ static void print_window(const struct driver *driver, size_t i, const struct ifp
 
 	printf("%s\n  {\"outcome\": \"%s\", \"reason\": \"%s\", \"first_step\": %" PRIu64
 	       ", \"count\": %" PRIu64 ", \"events\": %" PRIu64 ", \"left_out\": %" PRIu64
-	       ", \"operators\": %" PRIu64 ", \"duration_ns\": %" PRId64 ", \"steps\": [",
+	       ", \"cut\": %s, \"operators\": %" PRIu64 ", \"duration_ns\": %" PRId64 ", \"steps\": [",
 		i ? "," : "", outcomes[result->outcome], result->reason, result->window.first_step,
-		result->window.count, result->events, result->left_out, driver->operators_of[i],
+		result->window.count, result->events, result->left_out,
+		result->cut ? "true" : "false", driver->operators_of[i],
 		result->end_realtime_ns - result->start_realtime_ns);
 	for (size_t k = 0; k < result->optimizer_steps; k++)
 		printf("%s%" PRIu64, k ? ", " : "",
@@ -285,6 +286,7 @@ static int start(struct driver *driver)
 		return err;
 	ifp_kineto_set_step_lookup(
 		driver->kineto, (struct ifp_step_lookup){.find = find_step, .context = driver});
+	ifp_kineto_set_segment(driver->kineto, ifp_marks_segment(driver->marks));
 	driver->stamp_is_tsc = ifp_marks_segment(driver->marks)->stamp_is_tsc;
 	atomic_store(&ifp_marks_segment(driver->marks)->may_arm, driver->options.windows > 0);
 	driver->start = ifp_clock_tuple_read();

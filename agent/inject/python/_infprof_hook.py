@@ -9,13 +9,18 @@ armed at import: it would initialise CUDA then, after which a forked child canno
 not be armed beside a profiler of the program's own: that crashes. So it is armed at the first
 optimizer step, or, in a program that has no optimizer, at the first forward call without
 gradients, and never in a program that has made a profiler before.
+
+A process that ends while Kineto records or writes a window is killed by its own destructors, so
+the hook ends the window first and waits until Kineto is idle.
 """
 
+import atexit
 import ctypes
 import functools
 import os
 import sys
 import threading
+import time
 import weakref
 
 # Bits of enum ifp_hook_bits in core/segment.h.
@@ -30,6 +35,15 @@ ERROR = 1 << 8
 
 # torch::global_kineto_init(), no arguments, no result.
 KINETO_INIT = "_ZN5torch18global_kineto_initEv"
+
+# How long the end of the program may wait for Kineto. The agent says when Kineto is done, so these
+# only bound what went wrong: some seconds are usual, a profiler of the program's own may keep
+# Kineto busy for ever.
+LEAVE_SECONDS = 120
+LEAVE_SECONDS_WITH_PROFILER = 10
+LEAVE_LOOK_SECONDS = 0.02
+# A window of more steps than that is not ended by counting; a call takes about 1 us.
+MAX_STEPS_AT_END = 1_000_000
 
 
 class Api(ctypes.Structure):
@@ -51,6 +65,7 @@ class Api(ctypes.Structure):
         ("note", ctypes.PYFUNCTYPE(None, ctypes.c_uint32)),
         ("may_arm", ctypes.PYFUNCTYPE(ctypes.c_int)),
         ("segment_active", ctypes.PYFUNCTYPE(ctypes.c_int)),
+        ("leaving", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_uint64))),
     ]
 
 
@@ -59,7 +74,7 @@ def open_api(path):
     get = ctypes.CDLL(path).infprof_api_v1
     get.restype = ctypes.POINTER(Api)
     table = get()
-    if not table or table.contents.version != 1:
+    if not table or table.contents.version != 1 or table.contents.size_bytes < ctypes.sizeof(Api):
         return None
     return table.contents
 
@@ -114,6 +129,8 @@ class Rank:
         # With the variable in the program's own environment, torch has armed Kineto at import.
         self.user_daemon = os.environ.get("KINETO_USE_DAEMON")
         os.register_at_fork(after_in_child=self.forked)
+        # Before any other module's: so it is called after them, when nothing runs any more.
+        atexit.register(self.leave)
 
     def fail(self):
         self.off = True
@@ -233,6 +250,42 @@ class Rank:
         self.armed = True
         self.api.note(ARMED)
         return True
+
+
+    # ---- The end of the program --------------------------------------------------------------
+
+    def leave(self):
+        """Called last by atexit. Ctrl-C ends the wait; nothing gets out of here."""
+        if not self.armed:
+            return
+        try:
+            steps = (ctypes.c_uint64 * 2)()
+            if self.api.leaving(steps) and self.end_window(*steps):
+                self.wait_for_kineto(steps)
+        except Exception:
+            self.fail()
+        except BaseException:
+            pass
+
+    def end_window(self, first, last):
+        """Lets Kineto count past the window. False for a window that has not begun: it never will.
+
+        Kineto begins when the step before the first is counted.
+        """
+        if not last:
+            return True  # a window of time ends by itself
+        if self.steps + 2 < first:
+            return False
+        count_step = sys.modules["torch"].autograd._kineto_step
+        for _ in range(min(last - self.steps + 2, MAX_STEPS_AT_END)):
+            count_step()
+        return True
+
+    def wait_for_kineto(self, steps):
+        seconds = LEAVE_SECONDS_WITH_PROFILER if self.profiler_made else LEAVE_SECONDS
+        deadline = time.monotonic() + seconds
+        while self.api.leaving(steps) and time.monotonic() < deadline:
+            time.sleep(LEAVE_LOOK_SECONDS)
 
 
 def find_kineto_step(torch):

@@ -2,6 +2,8 @@
 /* The whole Kineto source against a client that speaks Kineto's side of the protocol. */
 #include "agent/capture/kineto.h"
 
+#include "core/segment.h"
+
 #include "core/cleanup.h"
 #include "core/clock.h"
 #include "test.h"
@@ -16,6 +18,7 @@
 
 struct fixture {
 	struct ifp_kineto *kineto;
+	struct ifp_segment_header segment;
 	struct ifp_environment environment;
 	const char *directory;
 	int client;
@@ -35,15 +38,18 @@ static int take(void *context, const struct ifp_event *event)
 
 static int set_up(void **state)
 {
-	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	/* the rings' headers ask for an alignment of their own */
+	struct fixture *fixture = aligned_alloc(_Alignof(struct fixture), sizeof(*fixture));
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
 	assert_non_null(fixture);
+	memset(fixture, 0, sizeof(*fixture));
 	setenv("KINETO_CONFIG", "/nonexistent", 1);
 	unsetenv("KINETO_LOG_LEVEL");
 	setenv("PYTHONPATH", "/users/own", 1);
 	assert_ok(ifp_environment_copy(&fixture->environment));
 	assert_ok(ifp_kineto_new(&fixture->kineto));
+	ifp_kineto_set_segment(fixture->kineto, &fixture->segment);
 	assert_ok(
 		ifp_kineto_environment(fixture->kineto, &fixture->environment, "/infprof/python"));
 	fixture->directory = ifp_environment_get(&fixture->environment, "KINETO_IPC_SOCKET_DIR");
@@ -392,6 +398,86 @@ static void a_file_that_is_complete_at_the_end_is_read(void **state)
 	assert_int_equal(result.optimizer_steps, 2);
 }
 
+/* Until Kineto is idle again: it frees its memory after the file is complete. */
+static void the_process_is_told_of_its_window(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ifp_segment_header *segment = &fixture->segment;
+	struct ifp_window_result result;
+	const char *config;
+
+	assert_ok(ifp_kineto_start(fixture->kineto, &steps_20_to_21));
+	assert_string_equal(ask(fixture, 7, 1, 5), "");
+	assert_int_equal(segment->window_pid, 0);
+	config = ask(fixture, 7, 3, 6);
+	assert_int_equal(segment->window_pid, 7);
+	assert_int_equal(segment->window_first_step, 20);
+	assert_int_equal(segment->window_last_step, 21);
+	write_file(config, 7, two_steps, true);
+	/* Idle as long as the window is to come, busy in it. */
+	ask(fixture, 7, 3, 7);
+	ask(fixture, 7, 1, 20);
+	assert_true(work(fixture, 30, &result));
+	ask(fixture, 7, 1, 30);
+	assert_int_equal(segment->window_pid, 7);
+	ask(fixture, 7, 3, 31);
+	assert_int_equal(segment->window_pid, 0);
+}
+
+static void a_process_that_ends_is_handed_no_window(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ifp_window_result result;
+
+	assert_ok(ifp_kineto_start(fixture->kineto, &steps_20_to_21));
+	fixture->segment.leaving_pid = 7;
+	assert_string_equal(ask(fixture, 7, 3, 6), "");
+	assert_int_equal(fixture->segment.window_pid, 0);
+	assert_true(finish(fixture, &result));
+	assert_int_equal(result.outcome, IFP_WINDOW_ENDED);
+}
+
+/* The file of the first step of two: the hook has ended the window. */
+static void what_was_recorded_before_the_program_ended_is_kept(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ifp_window_result result;
+	const char *config;
+
+	assert_ok(ifp_kineto_start(fixture->kineto, &steps_20_to_21));
+	config = ask(fixture, 7, 3, 6);
+	assert_false(work(fixture, 20, &result));
+	fixture->segment.leaving_pid = 7;
+	write_file(config, 7,
+		"{\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\":"
+		" \"Optimizer.step#SGD.step\", \"pid\": 7, \"tid\": 7, \"ts\": 1, \"dur\": 1}]}",
+		true);
+	assert_true(work(fixture, 20, &result));
+	assert_int_equal(result.outcome, IFP_WINDOW_RECORDED);
+	assert_true(result.cut);
+	assert_int_equal(result.optimizer_steps, 1);
+	assert_string_equal(result.reason, "the program ended inside the window");
+}
+
+static void a_program_that_ends_before_the_first_step_is_complete_has_ended(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ifp_window_result result;
+	const char *config;
+
+	assert_ok(ifp_kineto_start(fixture->kineto, &steps_20_to_21));
+	config = ask(fixture, 7, 3, 6);
+	fixture->segment.leaving_pid = 7;
+	write_file(config, 7,
+		"{\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::add\","
+		" \"pid\": 7, \"tid\": 7, \"ts\": 1, \"dur\": 1}]}",
+		true);
+	assert_true(work(fixture, 19, &result));
+	assert_int_equal(result.outcome, IFP_WINDOW_ENDED);
+	assert_non_null(strstr(result.reason, "before a step of the window was complete"));
+	assert_int_equal(result.events, 1);
+}
+
 #define test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -408,6 +494,10 @@ int main(void)
 		test(a_late_window_is_reported_at_once),
 		test(the_end_of_the_program_ends_the_window),
 		test(a_file_that_is_complete_at_the_end_is_read),
+		test(the_process_is_told_of_its_window),
+		test(a_process_that_ends_is_handed_no_window),
+		test(what_was_recorded_before_the_program_ended_is_kept),
+		test(a_program_that_ends_before_the_first_step_is_complete_has_ended),
 	};
 
 	return RUN_TESTS(tests);

@@ -182,29 +182,123 @@ static void a_request_ends_the_silence(void **state)
 	assert_int_equal(track.state, IFP_WINDOW_OFFERED);
 }
 
-/* Steps go on for ever behind the window: they must not keep it alive. */
-static void a_file_that_never_comes_is_a_lost_window(void **state)
+/* Kineto asks at these whole seconds, as it does every second, busy or idle. */
+static void asks_each_second(
+	struct ifp_window_track *track, int64_t from_s, int64_t to_s, bool idle, uint64_t steps)
 {
-	struct ifp_window_track track = offered(&steps_20_to_24, 5);
+	for (int64_t s = from_s; s <= to_s; s++) {
+		assert_false(ifp_window_ask(track, idle, at(SECONDS(s), steps)));
+		ifp_window_look(track, track->file_bytes_seen, false, at(SECONDS(s), steps));
+	}
+}
+
+static struct ifp_window_track taken(const struct ifp_window *window)
+{
+	struct ifp_window_track track = offered(window, 5);
+
+	assert_true(ifp_window_ask(&track, true, at(SECONDS(1), 10)));
+	return track;
+}
+
+/* Steps go on for ever behind the window: they must not keep it alive. */
+static void a_profiler_that_is_idle_again_without_a_file_has_lost_the_window(void **state)
+{
+	struct ifp_window_track track = taken(&steps_20_to_24);
 
 	(void)state;
-	assert_true(ifp_window_ask(&track, true, at(SECONDS(1), 10)));
-	ifp_window_look(&track, NO_FILE, false, at(SECONDS(3), 24));
-	ifp_window_look(&track, NO_FILE, false, at(SECONDS(33), 200));
+	asks_each_second(&track, 2, 10, false, 24);
+	asks_each_second(&track, 11, 14, true, 200);
 	assert_int_equal(track.state, IFP_WINDOW_TAKEN);
-	ifp_window_look(&track, NO_FILE, false, at(SECONDS(33) + 1, 201));
+	asks_each_second(&track, 15, 15, true, 201);
 	assert_closed(&track, IFP_WINDOW_LOST, "wrote no file");
 }
 
-static void a_file_that_stays_empty_is_a_lost_window(void **state)
+static void a_file_that_is_left_unfinished_is_a_lost_window(void **state)
 {
-	struct ifp_window_track track = offered(&steps_20_to_24, 5);
+	struct ifp_window_track track = taken(&steps_20_to_24);
 
 	(void)state;
-	assert_true(ifp_window_ask(&track, true, at(SECONDS(1), 10)));
 	ifp_window_look(&track, 0, false, at(SECONDS(3), 24));
-	ifp_window_look(&track, 0, false, at(SECONDS(34), 90));
+	asks_each_second(&track, 4, 8, false, 24);
+	asks_each_second(&track, 9, 13, true, 90);
 	assert_closed(&track, IFP_WINDOW_LOST, "did not finish");
+}
+
+/* On a loaded machine Kineto sorts events for minutes before it writes the first. */
+static void a_busy_profiler_never_loses_a_window(void **state)
+{
+	struct ifp_window_track track = taken(&steps_20_to_24);
+
+	(void)state;
+	ifp_window_look(&track, 0, false, at(SECONDS(3), 24));
+	asks_each_second(&track, 4, 3000, false, 24);
+	assert_int_equal(track.state, IFP_WINDOW_TAKEN);
+	ifp_window_look(&track, 5000, true, at(SECONDS(3001), 24));
+	assert_int_equal(track.state, IFP_WINDOW_WRITTEN);
+}
+
+/* It is idle until the window begins: that is no sign of its end. */
+static void a_profiler_that_waits_for_the_first_step_is_idle(void **state)
+{
+	struct ifp_window_track track = taken(&steps_20_to_24);
+
+	(void)state;
+	for (int64_t s = 2; s < 100; s++)
+		asks_each_second(&track, s, s, true, 11 + (uint64_t)s % 2);
+	assert_int_equal(track.state, IFP_WINDOW_TAKEN);
+}
+
+static void a_window_that_never_began_is_lost_soon_after_its_end(void **state)
+{
+	struct ifp_window_track track = taken(&steps_20_to_24);
+
+	(void)state;
+	asks_each_second(&track, 2, 3, true, 15);
+	/* The last step is seen at 4 s; idle counts from 7 s on. */
+	asks_each_second(&track, 4, 10, true, 24);
+	assert_int_equal(track.state, IFP_WINDOW_TAKEN);
+	asks_each_second(&track, 11, 11, true, 24);
+	assert_closed(&track, IFP_WINDOW_LOST, "wrote no file");
+}
+
+static void silence_for_two_minutes_is_the_last_deadline(void **state)
+{
+	struct ifp_window_track track = taken(&steps_20_to_24);
+
+	(void)state;
+	ifp_window_look(&track, NO_FILE, false, at(SECONDS(3), 24));
+	ifp_window_look(&track, NO_FILE, false, at(SECONDS(123), 24));
+	assert_int_equal(track.state, IFP_WINDOW_TAKEN);
+	ifp_window_look(&track, NO_FILE, false, at(SECONDS(123) + 1, 24));
+	assert_closed(&track, IFP_WINDOW_LOST, "fallen silent");
+}
+
+/* After step 22 of 20 to 24 the program ends; the hook ends the window for Kineto. */
+static void the_end_of_the_program_cuts_the_window(void **state)
+{
+	struct ifp_window_track track = taken(&steps_20_to_24);
+	struct ifp_window_moment end = at(SECONDS(3), 22);
+
+	(void)state;
+	end.leaving = true;
+	ifp_window_look(&track, 0, false, end);
+	assert_int_equal(track.state, IFP_WINDOW_TAKEN);
+	assert_true(track.cut);
+	assert_false(track.over);
+	ifp_window_look(&track, 5000, true, end);
+	assert_int_equal(track.state, IFP_WINDOW_WRITTEN);
+}
+
+static void a_program_that_ends_after_the_window_does_not_cut_it(void **state)
+{
+	struct ifp_window_track track = taken(&steps_20_to_24);
+	struct ifp_window_moment end = at(SECONDS(3), 24);
+
+	(void)state;
+	end.leaving = true;
+	ifp_window_look(&track, 5000, true, end);
+	assert_int_equal(track.state, IFP_WINDOW_WRITTEN);
+	assert_false(track.cut);
 }
 
 static void a_file_that_grows_is_waited_for(void **state)
@@ -225,24 +319,33 @@ static void a_program_may_pause_but_not_for_ever(void **state)
 
 	(void)state;
 	assert_true(ifp_window_ask(&track, true, at(SECONDS(1), 10)));
-	ifp_window_look(&track, NO_FILE, false, at(SECONDS(2), 11));
-	ifp_window_look(&track, NO_FILE, false, at(SECONDS(300), 11));
+	asks_each_second(&track, 2, 602, true, 11);
 	assert_int_equal(track.state, IFP_WINDOW_TAKEN);
-	ifp_window_look(&track, NO_FILE, false, at(SECONDS(603), 11));
+	asks_each_second(&track, 603, 603, true, 11);
 	assert_closed(&track, IFP_WINDOW_LOST, "stopped stepping");
 }
 
-static void a_time_window_waits_for_its_start_and_30_s_more(void **state)
+static void a_time_window_waits_for_its_end(void **state)
 {
 	struct ifp_window_track track = {0};
+	struct ifp_window_moment now;
 
 	(void)state;
-	assert_ok(ifp_window_offer(&track, &time_at_1000_s, at_ms(995000)));
-	assert_true(ifp_window_ask(&track, true, at_ms(996000)));
-	ifp_window_look(&track, NO_FILE, false, at_ms(1000299));
-	ifp_window_look(&track, NO_FILE, false, at_ms(1030299));
+	assert_ok(ifp_window_offer(&track, &time_at_1000_s, at_ms(700000)));
+	assert_true(ifp_window_ask(&track, true, at_ms(701000)));
+	/* A program that ends does not end it: the hook waits. */
+	for (int64_t ms = 702000; ms <= 1000000; ms += 1000) {
+		now = at_ms(ms);
+		now.leaving = true;
+		assert_false(ifp_window_ask(&track, true, now));
+		ifp_window_look(&track, NO_FILE, false, now);
+	}
 	assert_int_equal(track.state, IFP_WINDOW_TAKEN);
-	ifp_window_look(&track, NO_FILE, false, at_ms(1030300));
+	/* Seen over at 1001 s, idle from 1004 s on. */
+	for (int64_t ms = 1001000; ms <= 1008000; ms += 1000) {
+		assert_false(ifp_window_ask(&track, true, at_ms(ms)));
+		ifp_window_look(&track, NO_FILE, false, at_ms(ms));
+	}
 	assert_closed(&track, IFP_WINDOW_LOST, "wrote no file");
 }
 
@@ -260,11 +363,17 @@ int main(void)
 		cmocka_unit_test(a_program_must_have_counted_some_steps),
 		cmocka_unit_test(silence_means_not_armed),
 		cmocka_unit_test(a_request_ends_the_silence),
-		cmocka_unit_test(a_file_that_never_comes_is_a_lost_window),
-		cmocka_unit_test(a_file_that_stays_empty_is_a_lost_window),
+		cmocka_unit_test(a_profiler_that_is_idle_again_without_a_file_has_lost_the_window),
+		cmocka_unit_test(a_file_that_is_left_unfinished_is_a_lost_window),
+		cmocka_unit_test(a_busy_profiler_never_loses_a_window),
+		cmocka_unit_test(a_profiler_that_waits_for_the_first_step_is_idle),
+		cmocka_unit_test(a_window_that_never_began_is_lost_soon_after_its_end),
+		cmocka_unit_test(silence_for_two_minutes_is_the_last_deadline),
+		cmocka_unit_test(the_end_of_the_program_cuts_the_window),
+		cmocka_unit_test(a_program_that_ends_after_the_window_does_not_cut_it),
 		cmocka_unit_test(a_file_that_grows_is_waited_for),
 		cmocka_unit_test(a_program_may_pause_but_not_for_ever),
-		cmocka_unit_test(a_time_window_waits_for_its_start_and_30_s_more),
+		cmocka_unit_test(a_time_window_waits_for_its_end),
 	};
 
 	return RUN_TESTS(tests);
