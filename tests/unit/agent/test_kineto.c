@@ -2,10 +2,9 @@
 /* The whole Kineto source against a client that speaks Kineto's side of the protocol. */
 #include "agent/capture/kineto.h"
 
-#include "core/segment.h"
-
 #include "core/cleanup.h"
 #include "core/clock.h"
+#include "core/segment.h"
 #include "test.h"
 
 #include <errno.h>
@@ -424,19 +423,6 @@ static void the_process_is_told_of_its_window(void **state)
 	assert_int_equal(segment->window_pid, 0);
 }
 
-static void a_process_that_ends_is_handed_no_window(void **state)
-{
-	struct fixture *fixture = *state;
-	struct ifp_window_result result;
-
-	assert_ok(ifp_kineto_start(fixture->kineto, &steps_20_to_21));
-	fixture->segment.leaving_pid = 7;
-	assert_string_equal(ask(fixture, 7, 3, 6), "");
-	assert_int_equal(fixture->segment.window_pid, 0);
-	assert_true(finish(fixture, &result));
-	assert_int_equal(result.outcome, IFP_WINDOW_ENDED);
-}
-
 /* The file of the first step of two: the hook has ended the window. */
 static void what_was_recorded_before_the_program_ended_is_kept(void **state)
 {
@@ -495,7 +481,6 @@ int main(void)
 		test(the_end_of_the_program_ends_the_window),
 		test(a_file_that_is_complete_at_the_end_is_read),
 		test(the_process_is_told_of_its_window),
-		test(a_process_that_ends_is_handed_no_window),
 		test(what_was_recorded_before_the_program_ended_is_kept),
 		test(a_program_that_ends_before_the_first_step_is_complete_has_ended),
 	};
