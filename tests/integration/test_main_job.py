@@ -8,19 +8,19 @@ the forward pass and once before the optimizer's step. In the clean run nobody m
 import collections
 import gzip
 import json
-import os
-import pathlib
 import shutil
 import unittest
 
-from harness import AGENT, BUILD, PYTHON, SOURCE, TestCase, export, mpirun, report
+from harness import AGENT, BUILD, PYTHON, SOURCE, TestCase, export, mpirun, report, run
+from viewer import Viewer
 
 RANKS = 8
 TRAIN = SOURCE / "examples" / "train_jepa.py"
-KEPT = BUILD / "tests" / "main-job"  # the plug-in's and the browser's tests look at it, too
+LOADER = SOURCE / "tests" / "harness" / "plugin_loader.py"
+KEPT = BUILD / "tests" / "main-job"  # of the first test; the ones that look at files take it
 
 
-class MainJob(TestCase):
+class MainJob(Viewer, TestCase):
     def train(self, *options):
         result = mpirun(RANKS, [AGENT, "-o", self.output, "--", PYTHON, TRAIN, *options],
                         timeout=240)
@@ -86,6 +86,32 @@ class MainJob(TestCase):
         self.assertEqual([row.split(" · ")[0] for row in rows], [f"rank {r}" for r in range(RANKS)])
         drawn = collections.Counter(e["pid"] for e in events if e["ph"] == "X")
         self.assertEqual(set(drawn), set(names))
+
+    def load(self, directory):
+        """What the plug-in's own loader makes of the files; it may not warn."""
+        result = run([PYTHON, LOADER, KEPT / directory])
+        self.assertEnded(result, 0)
+        loaded = json.loads(result.stdout.splitlines()[-1])
+        self.assertEqual(loaded["messages"], [])
+        return loaded
+
+    def test_the_plug_in_s_loader_shows_its_views(self):
+        (merged,) = self.load("merged")["workers"]
+        self.assertEqual(merged["views"], ["Overview", "Operator", "Trace"])
+        ranks = self.load("ranks")
+        self.assertEqual(len(ranks["workers"]), RANKS)
+        for worker in ranks["workers"]:
+            self.assertEqual(worker["views"], ["Overview", "Operator", "Trace"])
+            self.assertEqual(len(worker["steps"]), 5)
+            self.assertGreaterEqual(len(worker["collectives"]), 5)
+        self.assertEqual(ranks["distributed"]["views"], ["Distributed"])
+
+    def test_tensorboard_draws_a_row_for_each_rank(self):
+        self.output = KEPT
+        view = self.look("merged")
+        self.assertEqual(view["warnings"], [])
+        self.assertEqual([process["name"].split(" · ")[0] for process in view["processes"]],
+                         [f"rank {rank}" for rank in range(RANKS)])
 
 
 if __name__ == "__main__":
