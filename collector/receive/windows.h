@@ -28,8 +28,11 @@
 /* Kineto needs the first iteration to lie 3 ahead of the counter when it asks; slow steps go on. */
 #define IFP_WINDOWS_AHEAD_STEPS 5u
 #define IFP_WINDOWS_VOTE_NS (2 * IFP_NS_PER_S)
-/* From the end of the window until a rank that gives no result counts as lost. */
-#define IFP_WINDOWS_RESULT_NS (120 * IFP_NS_PER_S)
+/*
+ * From the end of the window until a rank that gives no result counts as lost: a busy Kineto may
+ * write for minutes, and an agent gives a silent one up after two.
+ */
+#define IFP_WINDOWS_RESULT_NS (300 * IFP_NS_PER_S)
 #define IFP_WINDOWS_DEFAULT_DURATION_MS 2000
 
 /* The collector's clocks at one moment. */

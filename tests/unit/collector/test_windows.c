@@ -71,16 +71,36 @@ static void vote(struct job *job, uint32_t rank, int window, int attempt, bool a
 	ifp_windows_ack(job->windows, rank, document);
 }
 
-static void done(struct job *job, uint32_t rank, int window, int attempt, const char *outcome,
-	int first_step, int last_step)
+static cJSON *done_document(
+	int window, int attempt, const char *outcome, int first_step, int last_step)
 {
-	IFP_CLEANUP_DOCUMENT cJSON *document = cJSON_CreateObject();
+	cJSON *document = cJSON_CreateObject();
 
 	cJSON_AddNumberToObject(document, "window", window);
 	cJSON_AddNumberToObject(document, "attempt", attempt);
 	cJSON_AddStringToObject(document, "outcome", outcome);
 	cJSON_AddNumberToObject(document, "first_step", first_step);
 	cJSON_AddNumberToObject(document, "last_step", last_step);
+	return document;
+}
+
+static void done(struct job *job, uint32_t rank, int window, int attempt, const char *outcome,
+	int first_step, int last_step)
+{
+	IFP_CLEANUP_DOCUMENT cJSON *document =
+		done_document(window, attempt, outcome, first_step, last_step);
+
+	ifp_windows_done(job->windows, rank, document);
+}
+
+/* The program has ended inside the window; the steps until then were recorded. */
+static void done_cut(struct job *job, uint32_t rank, int first_step, int last_step)
+{
+	IFP_CLEANUP_DOCUMENT cJSON *document =
+		done_document(0, 0, "recorded", first_step, last_step);
+
+	cJSON_AddTrueToObject(document, "cut");
+	cJSON_AddStringToObject(document, "reason", "the program ended inside the window");
 	ifp_windows_done(job->windows, rank, document);
 }
 
@@ -322,7 +342,31 @@ static void program_that_ends_inside_the_window_is_not_asked_again(void **state)
 	stop(&job);
 }
 
-static void missing_result_is_given_up_2_min_after_the_window(void **state)
+/* They are about to be gone: there is nobody to ask again. */
+static void window_that_the_end_of_the_program_cut_is_not_asked_for_again(void **state)
+{
+	struct job job;
+	uint64_t first = 0;
+
+	(void)state;
+	start(&job, "{'windows':[{'first':0,'count':5}]}");
+	get_going(&job);
+	for (uint32_t rank = 0; rank < WORLD; rank++) {
+		first = planned_first_step(&job, rank, 0);
+		vote(&job, rank, 0, 0, true, 10);
+	}
+	tick(&job, 0);
+	for (uint32_t rank = 0; rank < WORLD; rank++)
+		done_cut(&job, rank, (int)first, (int)first + 2);
+	tick(&job, 0);
+	assert_false(told(&job, IFP_MSG_WINDOW_PLAN, 0));
+	assert_int_equal(record_rows(&job.record, IFP_FRAME_NO_RANK, "window-retried"), 0);
+	for (uint32_t rank = 0; rank < WORLD; rank++)
+		assert_int_equal(record_rows(&job.record, rank, "window-other-steps"), 1);
+	stop(&job);
+}
+
+static void missing_result_is_given_up_5_min_after_the_window(void **state)
 {
 	struct job job;
 
@@ -340,7 +384,7 @@ static void missing_result_is_given_up_2_min_after_the_window(void **state)
 	assert_false(told(&job, IFP_MSG_WINDOW_PLAN, 2));
 	beat(&job, 2, 55, TRAINS);
 	tick(&job, 0);
-	tick(&job, 120 * S - 1);
+	tick(&job, 300 * S - 1);
 	assert_int_equal(record_rows(&job.record, IFP_FRAME_NO_RANK, "window-retried"), 0);
 	tick(&job, 1);
 	assert_int_equal(record_rows(&job.record, IFP_FRAME_NO_RANK, "window-retried"), 1);
@@ -443,7 +487,8 @@ int main(void)
 		cmocka_unit_test(no_vote_within_2_s_counts_as_refusal),
 		cmocka_unit_test(other_steps_than_asked_are_asked_for_again),
 		cmocka_unit_test(program_that_ends_inside_the_window_is_not_asked_again),
-		cmocka_unit_test(missing_result_is_given_up_2_min_after_the_window),
+		cmocka_unit_test(window_that_the_end_of_the_program_cut_is_not_asked_for_again),
+		cmocka_unit_test(missing_result_is_given_up_5_min_after_the_window),
 		cmocka_unit_test(named_steps_are_recorded_when_they_lie_ahead),
 		cmocka_unit_test(named_steps_that_come_too_early_are_replaced_and_said_so),
 		cmocka_unit_test(inference_gets_one_wall_clock_window_for_all),
