@@ -5,6 +5,7 @@
 #include "core/cleanup.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "core/process.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,8 +17,10 @@ static int run_untouched(char *const argv[])
 {
 	int err;
 
+	ifp_process_restore_write_signals();
 	execvp(argv[0], argv);
 	err = -errno;
+	ifp_process_ignore_write_signals();
 	ifp_log_error("cannot start %s: %s", argv[0], strerror(-err));
 	return ifp_child_start_status(err);
 }

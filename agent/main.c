@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "core/process.h"
 
 int main(int argc, char **argv)
 {
@@ -12,6 +13,8 @@ int main(int argc, char **argv)
 	bool saw_separator;
 	int first;
 
+	ifp_process_hold_standard_files();
+	ifp_process_ignore_write_signals();
 	ifp_log_setup(IFP_LOG_INFO, "infprof-agent");
 	if (ifp_options_parse(&ifp_agent_command, &options, argc, argv, &memory, &outcome, &first,
 		    &saw_separator)) {

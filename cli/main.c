@@ -5,8 +5,10 @@
 #include "core/cleanup.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "core/process.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 static const struct ifp_verb *const verbs[] = {
@@ -77,6 +79,10 @@ int main(int argc, char **argv)
 	};
 	size_t verb;
 
+	ifp_process_hold_standard_files();
+	/* a file that grows too long is an error like a full disk; a closed pipe ends a verb, as
+	 * usual */
+	signal(SIGXFSZ, SIG_IGN);
 	ifp_log_setup(IFP_LOG_INFO, "infprof");
 	for (size_t i = 0; i < IFP_ARRAY_SIZE(verbs); i++)
 		commands[i] = verbs[i]->command;

@@ -3,6 +3,7 @@
 #include "collector/serve.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "core/process.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,6 +18,8 @@ int main(int argc, char **argv)
 	bool saw_separator;
 	int first, err;
 
+	ifp_process_hold_standard_files();
+	ifp_process_ignore_write_signals();
 	ifp_log_setup(IFP_LOG_INFO, "infprof-collector");
 	err = ifp_options_parse(&ifp_collector_command, &options, argc, argv, &memory, &outcome,
 		&first, &saw_separator);

@@ -31,7 +31,6 @@ static int open_stop_fd(void)
 	sigset_t set;
 	int fd;
 
-	signal(SIGPIPE, SIG_IGN);
 	signal(SIGHUP, SIG_IGN); /* outlives the terminal, as it outlives mpirun */
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);

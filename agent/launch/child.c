@@ -3,6 +3,7 @@
 
 #include "core/cleanup.h"
 #include "core/error.h"
+#include "core/process.h"
 #include "core/time.h"
 
 #include <errno.h>
@@ -26,6 +27,7 @@ static _Noreturn void become(
 	/* the agent may have died before the line above */
 	if (getppid() != agent)
 		_exit(IFP_CHILD_NOT_EXECUTABLE);
+	ifp_process_restore_write_signals();
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvpe(argv[0], argv, variables);
 	err = errno;

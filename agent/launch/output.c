@@ -186,13 +186,16 @@ int ifp_output_make(const char *wanted, const char *name, int64_t now_realtime_n
 
 void ifp_output_unmake(const char *path)
 {
-	IFP_CLEANUP_FREE char *log = NULL;
+	char log[PATH_MAX], archive[PATH_MAX];
 	struct stat st;
 
+	/* the archive may be that of a run which took the directory at the same moment */
+	if (snprintf(archive, sizeof(archive), "%s/" IFP_OUTPUT_ARCHIVE, path) >= PATH_MAX ||
+		snprintf(log, sizeof(log), "%s/collector.log", path) >= PATH_MAX ||
+		access(archive, F_OK) == 0)
+		return;
 	/* the log of a collector that said nothing */
-	if (asprintf(&log, "%s/collector.log", path) < 0)
-		log = NULL;
-	else if (stat(log, &st) == 0 && !st.st_size)
+	if (stat(log, &st) == 0 && !st.st_size)
 		unlink(log);
 	rmdir(path);
 }

@@ -37,16 +37,13 @@ int ifp_signals_setup(struct ifp_signals *signals, const struct ifp_identity *id
 		.group_launcher = parent_of(getpgrp()),
 		.launcher_signals_group = identity->signals_group,
 	};
-	sigset_t read, blocked;
+	sigset_t read;
 
 	sigemptyset(&read);
 	for (size_t i = 0; i < IFP_ARRAY_SIZE(passed_on); i++)
 		sigaddset(&read, passed_on[i]);
 	sigaddset(&read, SIGCHLD);
-	blocked = read;
-	/* a closed stderr must not end a job */
-	sigaddset(&blocked, SIGPIPE);
-	if (sigprocmask(SIG_BLOCK, &blocked, &new.original))
+	if (sigprocmask(SIG_BLOCK, &read, &new.original))
 		return ifp_fail_errno("block signals");
 	new.fd = signalfd(-1, &read, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (new.fd < 0) {

@@ -20,7 +20,7 @@ struct ifp_signals {
 	bool launcher_signals_group;
 };
 
-/* Blocks all signals that are passed on, SIGCHLD and SIGPIPE. */
+/* Blocks all signals that are passed on, and SIGCHLD. */
 int ifp_signals_setup(struct ifp_signals *signals, const struct ifp_identity *identity);
 /* Gives the original mask back. */
 void ifp_signals_restore(struct ifp_signals *signals);

@@ -72,6 +72,23 @@ static void test_a_directory_with_an_earlier_run_is_refused(void **state)
 	ifp_error_clear();
 }
 
+static void test_taking_a_directory_back_spares_another_run(void **state)
+{
+	char *path = NULL;
+
+	(void)state;
+	assert_ok(ifp_output_make("runs/back", "train", 0, &path));
+	assert_true(creat("runs/back/collector.log", 0600) >= 0);
+	/* one that began at the same moment, and whose collector has nothing to say so far */
+	assert_true(creat("runs/back/run.ifp", 0600) >= 0);
+	ifp_output_unmake(path);
+	assert_int_equal(access("runs/back/collector.log", F_OK), 0);
+	assert_int_equal(unlink("runs/back/run.ifp"), 0);
+	ifp_output_unmake(path);
+	assert_int_not_equal(access("runs/back", F_OK), 0);
+	free(path);
+}
+
 static void test_a_directory_that_cannot_be_written_is_refused(void **state)
 {
 	char *path = NULL;
@@ -131,6 +148,7 @@ int main(void)
 		cmocka_unit_test(test_a_run_is_named_after_what_the_user_wrote),
 		cmocka_unit_test(test_the_default_directory_never_meets_an_earlier_run),
 		cmocka_unit_test(test_a_directory_with_an_earlier_run_is_refused),
+		cmocka_unit_test(test_taking_a_directory_back_spares_another_run),
 		cmocka_unit_test(test_a_directory_that_cannot_be_written_is_refused),
 		cmocka_unit_test(test_ranks_meet_beside_the_output_directory),
 	};

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a main function does before anything else, so that a process can be started in any
+ * surroundings. Not thread-safe: before there are threads.
+ */
+#pragma once
+
+/*
+ * Occupies the descriptors 0, 1 and 2 that are closed, so that no file opened later gets such a
+ * number and is taken for stdin, stdout or stderr. Reading and writing them still fails, and they
+ * are closed on exec: a program started from here finds them closed, as this one did.
+ */
+void ifp_process_hold_standard_files(void);
+
+/*
+ * Has writing to a closed pipe, and beyond the limit for the size of files, fail with EPIPE and
+ * EFBIG instead of ending the process.
+ */
+void ifp_process_ignore_write_signals(void);
+
+/* Gives back what ifp_process_ignore_write_signals() found. Allowed between fork and exec. */
+void ifp_process_restore_write_signals(void);
