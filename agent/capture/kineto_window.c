@@ -131,14 +131,22 @@ static void look_offered(struct ifp_window_track *track, struct ifp_window_momen
 			"the program has stopped stepping before the window");
 }
 
-/* A program that ends ends the steps that Kineto counts; the time of a time window goes on. */
+/*
+ * A program that ends lets Kineto count past a window that has begun, see _infprof_hook.py. One
+ * that is still to come never begins, and a window of time ends when it would have.
+ */
+static bool ends_early(const struct ifp_window *window, struct ifp_window_moment now)
+{
+	return now.leaving && window->kind == IFP_WINDOW_STEPS &&
+	       now.steps + IFP_KINETO_FIRST_STEP_OFFSET >= window->first_step;
+}
+
 static void note_end(struct ifp_window_track *track, struct ifp_window_moment now)
 {
 	track->over = is_over(&track->window, now);
 	if (now.leaving && !track->over)
 		track->cut = true;
-	if (!track->end_ns &&
-		(track->over || (now.leaving && track->window.kind == IFP_WINDOW_STEPS)))
+	if (!track->end_ns && (track->over || ends_early(&track->window, now)))
 		track->end_ns = now.raw_ns;
 }
 

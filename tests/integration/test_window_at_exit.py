@@ -40,9 +40,20 @@ PROGRAM = """
         for _ in range(number):
             step()
     def work_in_the_background():
+        # No call of torch's: a daemon thread that is in one at the end aborts any program.
         while True:
-            torch.ones(4).add_(1)
+            sum(range(1000))
             time.sleep(0.001)
+    class Items(torch.utils.data.Dataset):
+        def __len__(self):
+            return 1000
+        def __getitem__(self, i):
+            return torch.ones(1) * i
+    def keep_loading():
+        loader = torch.utils.data.DataLoader(Items(), num_workers=1, persistent_workers=True)
+        items = iter(loader)
+        next(items)
+        return items
 """
 IN_THE_WINDOW = "until(window); steps(5)"
 BEHIND_THE_WINDOW = "until(window); steps(22)"
@@ -66,7 +77,7 @@ PROGRAMS = [
     ("collected", BEHIND_THE_WINDOW + ENDS, 0, "20", ("recorded", 20, 20)),
     ("processed", BEHIND_THE_WINDOW + "; time.sleep(1.2)" + EXITS, 3, "20", ("recorded", 20, 20)),
     ("written", WRITTEN + ENDS, 0, "20", ("recorded", 20, 20)),
-    ("written, threads", IN_THREADS + WRITTEN + FAILS, 1, "20", ("recorded", 20, 20)),
+    ("written, loader", "items = keep_loading()\n" + WRITTEN + FAILS, 1, "20", ("recorded", 20, 20)),
 ]
 
 
@@ -81,7 +92,7 @@ class WindowAtExit(TestCase):
 
     def assertRecorded(self, output, outcome, least, most):
         found = wait_for_report(output)
-        (window,) = found["windows"]
+        window = found["windows"][-1]  # a loaded machine may be late for the first attempt
         self.assertEqual(window["outcome"], outcome, found)
         steps = window["last_step"] - window["first_step"] + 1 if window["last_step"] else 0
         self.assertTrue(least <= steps <= most, (steps, found))

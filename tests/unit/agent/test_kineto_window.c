@@ -289,6 +289,22 @@ static void the_end_of_the_program_cuts_the_window(void **state)
 	assert_int_equal(track.state, IFP_WINDOW_WRITTEN);
 }
 
+/* It is for the process' end to say so: torch may take long to get there. */
+static void a_program_that_ends_before_the_window_has_not_lost_it(void **state)
+{
+	struct ifp_window_track track = taken(&steps_20_to_24);
+
+	(void)state;
+	for (int64_t s = 2; s < 60; s++) {
+		struct ifp_window_moment end = at(SECONDS(s), 17);
+
+		end.leaving = true;
+		assert_false(ifp_window_ask(&track, true, end));
+		ifp_window_look(&track, NO_FILE, false, end);
+	}
+	assert_int_equal(track.state, IFP_WINDOW_TAKEN);
+}
+
 static void a_program_that_ends_after_the_window_does_not_cut_it(void **state)
 {
 	struct ifp_window_track track = taken(&steps_20_to_24);
@@ -370,6 +386,7 @@ int main(void)
 		cmocka_unit_test(a_window_that_never_began_is_lost_soon_after_its_end),
 		cmocka_unit_test(silence_for_two_minutes_is_the_last_deadline),
 		cmocka_unit_test(the_end_of_the_program_cuts_the_window),
+		cmocka_unit_test(a_program_that_ends_before_the_window_has_not_lost_it),
 		cmocka_unit_test(a_program_that_ends_after_the_window_does_not_cut_it),
 		cmocka_unit_test(a_file_that_grows_is_waited_for),
 		cmocka_unit_test(a_program_may_pause_but_not_for_ever),
