@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/capture/mark_open.h"
 
+#include "core/array.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_RANGES 16
 #define DRAINS_TO_WAIT 2
 
 /* From the latest on: most ranges are short. */
@@ -21,16 +22,8 @@ static struct ifp_mark_open_range *find(struct ifp_mark_open *open, uint64_t id)
 /* NULL when there is no memory. */
 static struct ifp_mark_open_range *add(struct ifp_mark_open *open, uint64_t id)
 {
-	size_t capacity = open->capacity ? 2 * open->capacity : FIRST_RANGES;
-	struct ifp_mark_open_range *ranges;
-
-	if (open->count == open->capacity) {
-		ranges = realloc(open->ranges, capacity * sizeof(*ranges));
-		if (!ranges)
-			return NULL;
-		open->ranges = ranges;
-		open->capacity = capacity;
-	}
+	if (IFP_ARRAY_RESERVE(open->ranges, open->capacity, open->count, 1, "open ranges") != 0)
+		return NULL;
 	open->ranges[open->count] = (struct ifp_mark_open_range){.id = id};
 	return &open->ranges[open->count++];
 }

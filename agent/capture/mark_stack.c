@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/capture/mark_stack.h"
 
-#include "core/error.h"
+#include "core/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-#define FIRST_FRAMES 16
 
 static struct ifp_mark_stack *find_stack(struct ifp_mark_thread *thread, uint16_t number)
 {
@@ -55,27 +53,13 @@ static void close_from(struct ifp_mark_thread *thread, struct ifp_mark_stack *st
 	}
 }
 
-static int make_room(struct ifp_mark_stack *stack)
-{
-	size_t capacity = stack->capacity ? 2 * stack->capacity : FIRST_FRAMES;
-	struct ifp_mark_frame *frames;
-
-	if (stack->count < stack->capacity)
-		return 0;
-	frames = realloc(stack->frames, capacity * sizeof(*frames));
-	if (!frames)
-		return ifp_fail(-ENOMEM, "no memory for %zu open ranges of a thread", capacity);
-	stack->frames = frames;
-	stack->capacity = capacity;
-	return 0;
-}
-
 /* The frame is complete only when its name is stored, too. */
 static int open_range(struct ifp_mark_stack *stack, const struct ifp_mark_record *record,
 	uint64_t depth, struct ifp_str name)
 {
 	size_t name_at = stack->names.len_bytes;
-	int result = make_room(stack);
+	int result = IFP_ARRAY_RESERVE(
+		stack->frames, stack->capacity, stack->count, 1, "open ranges of a thread");
 
 	if (result == 0) {
 		ifp_buf_append(&stack->names, name.ptr, name.len_bytes);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/launch/environment.h"
 
+#include "core/array.h"
 #include "core/cleanup.h"
 #include "core/error.h"
 
@@ -9,22 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FIRST_CAPACITY 64
-
 /* Room for one more variable and the NULL behind it. */
 static int reserve(struct ifp_environment *environment)
 {
-	size_t capacity = environment->capacity ? environment->capacity * 2 : FIRST_CAPACITY;
-	char **variables;
-
-	if (environment->count + 2 <= environment->capacity)
-		return 0;
-	variables = reallocarray(environment->variables, capacity, sizeof(*variables));
-	if (!variables)
-		return ifp_fail(-ENOMEM, "no memory for the program's environment");
-	environment->variables = variables;
-	environment->capacity = capacity;
-	return 0;
+	return IFP_ARRAY_RESERVE(environment->variables, environment->capacity, environment->count,
+		2, "environment variables of the program");
 }
 
 /* Appends text, which becomes the environment's own also on failure (it is freed then). */

@@ -3,6 +3,7 @@
 #include "collector/store/run_internal.h"
 
 #include "collector/receive/document.h"
+#include "core/array.h"
 #include "core/error.h"
 #include "trace/archive/sequence_set.h"
 
@@ -14,22 +15,6 @@
 /* Of a rank that was gone before its RANK document came. */
 #define UNKNOWN_HOST "unknown"
 #define DOCUMENT_MAX_BYTES (1024u * 1024u)
-
-int ifp_run_grow(void *items, uint32_t count, uint32_t *capacity, size_t size_bytes)
-{
-	uint32_t more = *capacity ? *capacity * 2 : 8;
-	void *old, *grown;
-
-	if (count < *capacity)
-		return 0;
-	memcpy(&old, items, sizeof(old));
-	grown = reallocarray(old, more, size_bytes);
-	if (!grown)
-		return ifp_fail(-ENOMEM, "no memory for %u parts of a run", more);
-	memcpy(items, &grown, sizeof(grown));
-	*capacity = more;
-	return 0;
-}
 
 /* The member of a rank, made when it is new. */
 static int find_member(struct ifp_run *run, uint32_t rank, struct ifp_run_member **out)
@@ -46,8 +31,8 @@ static int find_member(struct ifp_run *run, uint32_t rank, struct ifp_run_member
 			high = middle;
 	}
 	if (low == run->member_count || run->members[low].seen.rank != rank) {
-		err = ifp_run_grow(&run->members, run->member_count, &run->member_capacity,
-			sizeof(*run->members));
+		err = IFP_ARRAY_RESERVE(
+			run->members, run->member_capacity, run->member_count, 1, "ranks of a run");
 		if (err)
 			return err;
 		memmove(run->members + low + 1, run->members + low,
@@ -65,8 +50,8 @@ static int find_member(struct ifp_run *run, uint32_t rank, struct ifp_run_member
 static int parse_document(struct ifp_run *run, const struct ifp_frame *frame, const cJSON **out)
 {
 	cJSON *document = NULL;
-	int err = ifp_run_grow(&run->documents, run->document_count, &run->document_capacity,
-		sizeof(*run->documents));
+	int err = IFP_ARRAY_RESERVE(run->documents, run->document_capacity, run->document_count, 1,
+		"documents of a run");
 
 	if (err)
 		return err;
@@ -106,8 +91,8 @@ static int take_rows(struct ifp_run *run, uint32_t rank, const cJSON *document)
 
 static int take_window(struct ifp_run *run, uint32_t rank, const cJSON *document)
 {
-	int err = ifp_run_grow(
-		&run->windows, run->window_count, &run->window_capacity, sizeof(*run->windows));
+	int err = IFP_ARRAY_RESERVE(
+		run->windows, run->window_capacity, run->window_count, 1, "windows of a run");
 
 	if (!err)
 		run->windows[run->window_count++] = (struct ifp_run_window){document, rank};
@@ -167,16 +152,16 @@ static int take_samples(struct ifp_run *run, const struct ifp_frame *frame)
 	for (uint32_t i = 0; !err && i < samples.tuple_count; i++) {
 		struct ifp_clock_samples *all = &member->samples;
 
-		err = ifp_run_grow(&all->tuples, all->tuple_count, &member->tuple_capacity,
-			sizeof(*all->tuples));
+		err = IFP_ARRAY_RESERVE(all->tuples, member->tuple_capacity, all->tuple_count, 1,
+			"readings of clocks");
 		if (!err)
 			all->tuples[all->tuple_count++] = samples.tuples[i];
 	}
 	for (uint32_t i = 0; !err && i < samples.edge_count; i++) {
 		struct ifp_clock_samples *all = &member->samples;
 
-		err = ifp_run_grow(
-			&all->edges, all->edge_count, &member->edge_capacity, sizeof(*all->edges));
+		err = IFP_ARRAY_RESERVE(all->edges, member->edge_capacity, all->edge_count, 1,
+			"comparisons of clocks");
 		if (!err)
 			all->edges[all->edge_count++] = samples.edges[i];
 	}
@@ -189,8 +174,8 @@ static int take_block(struct ifp_run *run, uint64_t i, const struct ifp_frame *f
 	int err = find_member(run, frame->rank, &member);
 
 	if (!err)
-		err = ifp_run_grow(&member->blocks, member->block_count, &member->block_capacity,
-			sizeof(*member->blocks));
+		err = IFP_ARRAY_RESERVE(member->blocks, member->block_capacity, member->block_count,
+			1, "blocks of a rank");
 	if (err)
 		return err;
 	member->blocks[member->block_count++] =

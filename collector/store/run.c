@@ -2,6 +2,7 @@
 #include "collector/store/run_internal.h"
 
 #include "collector/receive/document.h"
+#include "core/array.h"
 #include "core/cleanup.h"
 #include "core/error.h"
 
@@ -19,8 +20,8 @@
 int ifp_run_ledger_add(struct ifp_run *run, const struct ifp_ledger_row *row)
 {
 	struct ifp_ledger_row *copy = ifp_arena_alloc(&run->arena, sizeof(*copy));
-	int err = ifp_run_grow(
-		&run->ledger, run->ledger_count, &run->ledger_capacity, sizeof(*run->ledger));
+	int err = IFP_ARRAY_RESERVE(
+		run->ledger, run->ledger_capacity, run->ledger_count, 1, "rows of the ledger");
 
 	if (err)
 		return err;

@@ -16,9 +16,10 @@ struct ifp_run_block {
 struct ifp_run_member {
 	struct ifp_run_rank seen;
 	struct ifp_clock_samples samples; /* of all CLOCK frames, tuples in order of time */
-	uint32_t tuple_capacity, edge_capacity;
+	size_t tuple_capacity, edge_capacity;
 	struct ifp_run_block *blocks;
-	uint32_t block_count, block_capacity;
+	uint32_t block_count;
+	size_t block_capacity;
 	uint64_t missing_frames; /* gaps in its sequence numbers */
 };
 
@@ -26,16 +27,20 @@ struct ifp_run {
 	struct ifp_archive_reader *reader;
 	struct ifp_arena arena; /* texts and rows of the ledger */
 	cJSON **documents;	/* all that were read; owned */
-	uint32_t document_count, document_capacity;
+	uint32_t document_count;
+	size_t document_capacity;
 	uint64_t damaged_documents; /* intact frames whose payload is not what it should be */
 	const cJSON *document;
 	uint32_t world;
 	struct ifp_run_member *members; /* by rank */
-	uint32_t member_count, member_capacity;
+	uint32_t member_count;
+	size_t member_capacity;
 	struct ifp_run_window *windows;
-	uint32_t window_count, window_capacity;
+	uint32_t window_count;
+	size_t window_capacity;
 	struct ifp_ledger_row **ledger;
-	uint32_t ledger_count, ledger_capacity;
+	uint32_t ledger_count;
+	size_t ledger_capacity;
 	struct ifp_clock_solution *solution;
 	ifp_global_ns base;
 };
@@ -46,9 +51,3 @@ int ifp_run_read_frames(struct ifp_run *run);
 /* As ifp_run_ledger_add(), with a formatted sentence. */
 int ifp_run_ledger_printf(struct ifp_run *run, uint32_t rank, const char *what, int64_t count,
 	const char *why_format, ...) __attribute__((format(printf, 5, 6)));
-
-/*
- * Makes room for one more element of size_bytes: 0 or -ENOMEM. *items is a pointer to an array of
- * count elements with room for *capacity.
- */
-int ifp_run_grow(void *items, uint32_t count, uint32_t *capacity, size_t size_bytes);

@@ -2,26 +2,20 @@
 #include "collector/timeline/flows.h"
 
 #include "collector/timeline/id_map.h"
+#include "core/array.h"
 #include "core/checksum.h"
-#include "core/error.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 static int add(struct ifp_flows *flows, uint64_t event)
 {
-	if (flows->count == flows->capacity) {
-		uint32_t capacity = flows->capacity ? flows->capacity * 2 : 1024;
-		struct ifp_flow *items =
-			reallocarray(flows->items, capacity, sizeof(*flows->items));
+	int err = IFP_ARRAY_RESERVE(flows->items, flows->capacity, flows->count, 1, "flows");
 
-		if (!items)
-			return ifp_fail(-ENOMEM, "out of memory for %u flows", capacity);
-		flows->items = items;
-		flows->capacity = capacity;
-	}
-	flows->items[flows->count++] = (struct ifp_flow){IFP_SLICE_NONE, IFP_SLICE_NONE, event};
-	return 0;
+	if (!err)
+		flows->items[flows->count++] =
+			(struct ifp_flow){IFP_SLICE_NONE, IFP_SLICE_NONE, event};
+	return err;
 }
 
 /* Ids count within a category: "ac2g" 5 and "fwdbwd" 5 are two arrows. */

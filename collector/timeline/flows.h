@@ -8,6 +8,7 @@
 #include "collector/timeline/rank_view.h"
 #include "collector/timeline/slices.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct ifp_flow {
@@ -17,7 +18,8 @@ struct ifp_flow {
 
 struct ifp_flows {
 	struct ifp_flow *items;
-	uint32_t count, capacity;
+	uint32_t count;
+	size_t capacity;
 	uint64_t halves; /* of arrows that cannot be drawn: the other half or a slice is missing */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/timeline/lanes.h"
 
+#include "core/array.h"
 #include "core/error.h"
 
 #include <errno.h>
@@ -20,18 +21,11 @@ static void make_key(struct ifp_buf *key, const struct ifp_lane *lane)
 
 static int add_row(struct ifp_lanes *lanes, const struct ifp_lane *lane)
 {
-	if (lanes->count == lanes->capacity) {
-		uint32_t capacity = lanes->capacity ? lanes->capacity * 2 : 32;
-		struct ifp_lane_row *rows =
-			reallocarray(lanes->rows, capacity, sizeof(*lanes->rows));
+	int err = IFP_ARRAY_RESERVE(lanes->rows, lanes->capacity, lanes->count, 1, "lanes");
 
-		if (!rows)
-			return ifp_fail(-ENOMEM, "out of memory for %u lanes", capacity);
-		lanes->rows = rows;
-		lanes->capacity = capacity;
-	}
-	lanes->rows[lanes->count++] = (struct ifp_lane_row){.lane = *lane};
-	return 0;
+	if (!err)
+		lanes->rows[lanes->count++] = (struct ifp_lane_row){.lane = *lane};
+	return err;
 }
 
 int ifp_lanes_find(struct ifp_lanes *lanes, const struct ifp_lane *lane, uint32_t *row)

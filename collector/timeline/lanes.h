@@ -10,6 +10,7 @@
 #include "trace/event.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct ifp_lane_row {
@@ -29,7 +30,8 @@ struct ifp_lanes {
 	struct ifp_intern keys;
 	struct ifp_buf key;
 	struct ifp_lane_row *rows;
-	uint32_t count, capacity;
+	uint32_t count;
+	size_t capacity;
 };
 
 /* The row of a lane, made when it is not there: 0 and *row, or -ENOMEM. */

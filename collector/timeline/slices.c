@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/timeline/slices.h"
 
-#include "core/error.h"
+#include "core/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 int ifp_slices_add(struct ifp_slices *slices, const struct ifp_slice *slice)
 {
-	if (slices->count == slices->capacity) {
-		uint32_t capacity = slices->capacity ? slices->capacity * 2 : 4096;
-		struct ifp_slice *items =
-			reallocarray(slices->items, capacity, sizeof(*slices->items));
+	int err = IFP_ARRAY_RESERVE(slices->items, slices->capacity, slices->count, 1, "slices");
 
-		if (!items)
-			return ifp_fail(-ENOMEM, "out of memory for %u slices", capacity);
-		slices->items = items;
-		slices->capacity = capacity;
-	}
-	slices->items[slices->count++] = *slice;
-	return 0;
+	if (!err)
+		slices->items[slices->count++] = *slice;
+	return err;
 }
 
 static int compare_number(int64_t a, int64_t b)

@@ -9,6 +9,7 @@
 #include "collector/timeline/lanes.h"
 #include "core/cleanup.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define IFP_SLICE_NONE UINT32_MAX
@@ -26,7 +27,8 @@ struct ifp_slice {
 
 struct ifp_slices {
 	struct ifp_slice *items;
-	uint32_t count, capacity;
+	uint32_t count;
+	size_t capacity;
 };
 
 int ifp_slices_add(struct ifp_slices *slices, const struct ifp_slice *slice);

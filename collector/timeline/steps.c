@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/timeline/steps.h"
 
-#include "core/error.h"
+#include "core/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -61,18 +61,11 @@ static enum ifp_steps_origin best_origin(const struct ifp_rank_events *events)
 
 static int add(struct ifp_steps *steps, const struct ifp_step *step)
 {
-	if (steps->count == steps->capacity) {
-		uint32_t capacity = steps->capacity ? steps->capacity * 2 : 64;
-		struct ifp_step *items =
-			reallocarray(steps->items, capacity, sizeof(*steps->items));
+	int err = IFP_ARRAY_RESERVE(steps->items, steps->capacity, steps->count, 1, "steps");
 
-		if (!items)
-			return ifp_fail(-ENOMEM, "out of memory for %u steps", capacity);
-		steps->items = items;
-		steps->capacity = capacity;
-	}
-	steps->items[steps->count++] = *step;
-	return 0;
+	if (!err)
+		steps->items[steps->count++] = *step;
+	return err;
 }
 
 /* From a mark and the one before it. */

@@ -10,6 +10,7 @@
 #include "collector/timeline/lanes.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct ifp_step {
@@ -29,7 +30,8 @@ enum ifp_steps_origin {
 struct ifp_steps {
 	enum ifp_steps_origin origin;
 	struct ifp_step *items; /* by start */
-	uint32_t count, capacity;
+	uint32_t count;
+	size_t capacity;
 };
 
 /* lane_of: row of each event's lane. */

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/archive/block_builder.h"
 
+#include "core/array.h"
 #include "core/cleanup.h"
 #include "core/error.h"
 #include "trace/archive/template.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-#define FIRST_VALUES 4096u
 
 int ifp_block_builder_new(struct ifp_block_builder **out)
 {
@@ -46,26 +45,11 @@ uint32_t ifp_block_builder_count(const struct ifp_block_builder *builder)
 	return builder->count;
 }
 
-/* Room for the numbers of one more event. */
-static int reserve_values(struct ifp_block_builder *builder)
-{
-	size_t capacity = builder->value_capacity ? builder->value_capacity * 2 : FIRST_VALUES;
-	uint64_t *values;
-
-	if (builder->value_capacity - builder->value_count >= IFP_ARGS_MAX_SLOTS)
-		return 0;
-	values = realloc(builder->values, capacity * sizeof(*values));
-	if (!values)
-		return ifp_fail(-ENOMEM, "keep %zu numbers of args", capacity);
-	builder->values = values;
-	builder->value_capacity = capacity;
-	return 0;
-}
-
 /* Leaves the template in form, the numbers behind values, and how many they are in *slots. */
 static int split_args(struct ifp_block_builder *builder, struct ifp_str args, uint32_t *slots)
 {
-	int err = reserve_values(builder);
+	int err = IFP_ARRAY_RESERVE(builder->values, builder->value_capacity, builder->value_count,
+		IFP_ARGS_MAX_SLOTS, "numbers of args");
 
 	if (err)
 		return err;

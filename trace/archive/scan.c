@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/archive/scan.h"
 
+#include "core/array.h"
 #include "core/checksum.h"
 #include "core/error.h"
 
@@ -9,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FIRST_CAPACITY 64
 #define SEARCH_BYTES (256u * 1024u)
 
 /* As PNG's: a byte that is no text, line ends that a text-mode copy would change. */
@@ -18,17 +18,7 @@ static const uint8_t frame_magic[4] = {0xf1, 'I', 'F', 'P'};
 
 int ifp_archive_places_reserve(struct ifp_archive_places *places)
 {
-	uint64_t capacity = places->capacity ? places->capacity * 2 : FIRST_CAPACITY;
-	struct ifp_archive_place *items;
-
-	if (places->count < places->capacity)
-		return 0;
-	items = reallocarray(places->items, capacity, sizeof(*items));
-	if (!items)
-		return ifp_fail(-ENOMEM, "list %llu frames", (unsigned long long)capacity);
-	places->items = items;
-	places->capacity = capacity;
-	return 0;
+	return IFP_ARRAY_RESERVE(places->items, places->capacity, places->count, 1, "frames");
 }
 
 int ifp_archive_places_add(

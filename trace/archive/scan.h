@@ -9,6 +9,7 @@
 #include "trace/archive/archive.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define IFP_ARCHIVE_HEADER_BYTES 16u
@@ -22,7 +23,8 @@ struct ifp_archive_place {
 /* Places in order of the file. Owned by whoever declares it; {0} is empty. */
 struct ifp_archive_places {
 	struct ifp_archive_place *items;
-	uint64_t count, capacity;
+	uint64_t count;
+	size_t capacity;
 };
 
 /* Makes room for one more: 0 or -ENOMEM. */

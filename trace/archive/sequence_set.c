@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/archive/sequence_set.h"
 
-#include "core/error.h"
+#include "core/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define FIRST_CAPACITY 8
 
 /* Place of the rank, or the one where it belongs. */
 static uint32_t find_rank(const struct ifp_sequence_set *set, uint32_t rank)
@@ -43,15 +41,11 @@ static uint32_t ranges_up_to(const struct ifp_sequence_rank *of, uint64_t sequen
 
 static int add_rank(struct ifp_sequence_set *set, uint32_t at, uint32_t rank)
 {
-	if (set->count == set->capacity) {
-		uint32_t capacity = set->capacity ? set->capacity * 2 : FIRST_CAPACITY;
-		struct ifp_sequence_rank *ranks = realloc(set->ranks, capacity * sizeof(*ranks));
+	int err = IFP_ARRAY_RESERVE(
+		set->ranks, set->capacity, set->count, 1, "ranks with sequence numbers");
 
-		if (!ranks)
-			return ifp_fail(-ENOMEM, "keep sequence numbers of %u ranks", capacity);
-		set->ranks = ranks;
-		set->capacity = capacity;
-	}
+	if (err)
+		return err;
 	memmove(set->ranks + at + 1, set->ranks + at, (set->count - at) * sizeof(*set->ranks));
 	set->ranks[at] = (struct ifp_sequence_rank){.rank = rank};
 	set->count++;
@@ -61,17 +55,8 @@ static int add_rank(struct ifp_sequence_set *set, uint32_t at, uint32_t rank)
 /* Room for two more ranges: one for an addition, one for taking it out of a range's middle. */
 static int reserve_ranges(struct ifp_sequence_rank *of)
 {
-	uint32_t capacity = of->capacity ? of->capacity * 2 : FIRST_CAPACITY;
-	struct ifp_sequence_range *ranges;
-
-	if (of->capacity - of->count >= 2)
-		return 0;
-	ranges = realloc(of->ranges, capacity * sizeof(*ranges));
-	if (!ranges)
-		return ifp_fail(-ENOMEM, "keep %u ranges of sequence numbers", capacity);
-	of->ranges = ranges;
-	of->capacity = capacity;
-	return 0;
+	return IFP_ARRAY_RESERVE(
+		of->ranges, of->capacity, of->count, 2, "ranges of sequence numbers");
 }
 
 static void insert_range(struct ifp_sequence_rank *of, uint32_t at, struct ifp_sequence_range range)

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct ifp_sequence_range {
@@ -15,13 +16,15 @@ struct ifp_sequence_range {
 
 struct ifp_sequence_rank {
 	uint32_t rank;
-	uint32_t count, capacity;
+	uint32_t count;
+	size_t capacity;
 	struct ifp_sequence_range *ranges; /* ascending, with gaps between them */
 };
 
 struct ifp_sequence_set {
 	struct ifp_sequence_rank *ranks; /* ascending */
-	uint32_t count, capacity;
+	uint32_t count;
+	size_t capacity;
 };
 
 /*

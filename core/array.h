@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Arrays that grow: a pointer to the elements (NULL at first) and how many there is room for (0 at
+ * first). Whoever owns the pointer frees it with free(). The number of elements in use is the
+ * owner's own.
+ */
+#pragma once
+
+#include <stddef.h>
+
+/*
+ * Makes room for at least needed elements; room at least doubles when it grows, so that adding one
+ * at a time costs constant time on average. *items is a pointer to elements of element_bytes, which
+ * may move. 0, or -ENOMEM with a cause that names them ("frames"); both are as before then.
+ */
+int ifp_array_reserve(
+	void *items, size_t element_bytes, size_t *capacity, size_t needed, const char *name);
+
+/* Room for more elements beyond count; items and capacity are the owner's own two variables. */
+#define IFP_ARRAY_RESERVE(items, capacity, count, more, name)                                      \
+	ifp_array_reserve(&(items), sizeof(*(items)), &(capacity), (size_t)(count) + (more), name)
