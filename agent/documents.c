@@ -4,32 +4,17 @@
 #include "core/cleanup.h"
 #include "core/time.h"
 #include "infprof/version.h"
+#include "trace/wire/document.h"
 #include "trace/wire/message.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A command line longer than this is cut in the archive. */
+/* A command line longer than this is cut: a document has a limit (IFP_DOCUMENT_MAX_BYTES). */
 #define MAX_ARGUMENTS 256
-
-static void add_int64(cJSON *json, const char *name, int64_t value)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRId64, value);
-	cJSON_AddStringToObject(json, name, text);
-}
-
-/* Counts that stay below 2^53 for any run. */
-static void add_count(cJSON *json, const char *name, uint64_t value)
-{
-	cJSON_AddNumberToObject(json, name, (double)value);
-}
+#define MAX_ARGUMENTS_BYTES (64u * 1024u)
 
 static char *finish(cJSON *json)
 {
@@ -46,8 +31,8 @@ static void add_windows(cJSON *json, const struct ifp_window_wishes *windows)
 	for (uint32_t i = 0; i < windows->count; i++) {
 		cJSON *item = cJSON_CreateObject();
 
-		add_count(item, "first", windows->items[i].first);
-		add_count(item, "count", windows->items[i].count);
+		ifp_document_add_count(item, "first", windows->items[i].first);
+		ifp_document_add_count(item, "count", windows->items[i].count);
 		cJSON_AddItemToArray(array, item);
 	}
 }
@@ -55,9 +40,14 @@ static void add_windows(cJSON *json, const struct ifp_window_wishes *windows)
 static void add_arguments(cJSON *json, char *const *argv)
 {
 	cJSON *array = cJSON_AddArrayToObject(json, "argv");
+	size_t total_bytes = 0;
 
-	for (size_t i = 0; argv[i] && i < MAX_ARGUMENTS; i++)
+	for (size_t i = 0; argv[i] && i < MAX_ARGUMENTS; i++) {
+		total_bytes += strlen(argv[i]);
+		if (total_bytes > MAX_ARGUMENTS_BYTES)
+			return;
 		cJSON_AddItemToArray(array, cJSON_CreateString(argv[i]));
+	}
 }
 
 static cJSON *facts_document(const struct ifp_agent_facts *facts)
@@ -66,17 +56,17 @@ static cJSON *facts_document(const struct ifp_agent_facts *facts)
 	const struct ifp_agent_options *options = facts->options;
 	cJSON *json = cJSON_CreateObject();
 
-	add_count(json, "version", IFP_WIRE_VERSION);
+	ifp_document_add_count(json, "version", IFP_WIRE_VERSION);
 	cJSON_AddStringToObject(json, "infprof", INFPROF_VERSION);
 	cJSON_AddStringToObject(json, "job", identity->job);
-	add_count(json, "rank", identity->rank);
-	add_count(json, "world", identity->world);
-	add_count(json, "local_rank", identity->local_rank);
+	ifp_document_add_count(json, "rank", identity->rank);
+	ifp_document_add_count(json, "world", identity->world);
+	ifp_document_add_count(json, "local_rank", identity->local_rank);
 	cJSON_AddStringToObject(json, "launcher", identity->launcher);
 	cJSON_AddStringToObject(json, "host", facts->host);
-	add_count(json, "pid", (uint64_t)getpid());
+	ifp_document_add_count(json, "pid", (uint64_t)getpid());
 	cJSON_AddStringToObject(json, "boot_id", facts->clock.boot_id);
-	add_int64(json, "time_namespace", (int64_t)facts->clock.time_namespace);
+	ifp_document_add_int64(json, "time_namespace", (int64_t)facts->clock.time_namespace);
 	cJSON_AddStringToObject(json, "stamp_clock", ifp_clock_tsc_usable() ? "tsc" : "raw");
 	cJSON_AddStringToObject(json, "program", facts->program);
 	add_arguments(json, facts->argv);
@@ -86,9 +76,10 @@ static cJSON *facts_document(const struct ifp_agent_facts *facts)
 	if (facts->clock_endpoint)
 		cJSON_AddStringToObject(json, "clock_endpoint", facts->clock_endpoint);
 	add_windows(json, facts->windows);
-	add_count(json, "warmup", (uint64_t)options->warmup);
-	add_count(json, "duration_ms", (uint64_t)(options->duration_ns / IFP_NS_PER_MS));
-	add_int64(json, "started_realtime_ns", facts->started_realtime_ns);
+	ifp_document_add_count(json, "warmup", (uint64_t)options->warmup);
+	ifp_document_add_count(
+		json, "duration_ms", (uint64_t)(options->duration_ns / IFP_NS_PER_MS));
+	ifp_document_add_int64(json, "started_realtime_ns", facts->started_realtime_ns);
 	return json;
 }
 
@@ -104,7 +95,7 @@ char *ifp_document_rank_start(const struct ifp_agent_facts *facts, int64_t child
 {
 	cJSON *json = facts_document(facts);
 
-	add_count(json, "child_pid", (uint64_t)child_pid);
+	ifp_document_add_count(json, "child_pid", (uint64_t)child_pid);
 	return finish(json);
 }
 
@@ -112,12 +103,12 @@ char *ifp_document_heartbeat(const struct ifp_agent_counters *counters)
 {
 	cJSON *json = cJSON_CreateObject();
 
-	add_count(json, "steps", counters->steps);
-	add_count(json, "hook", counters->hook);
-	add_count(json, "events", counters->events);
-	add_count(json, "spool_bytes", counters->spool_bytes);
+	ifp_document_add_count(json, "steps", counters->steps);
+	ifp_document_add_count(json, "hook", counters->hook);
+	ifp_document_add_count(json, "events", counters->events);
+	ifp_document_add_count(json, "spool_bytes", counters->spool_bytes);
 	cJSON_AddBoolToObject(json, "running", counters->running);
-	add_int64(json, "realtime_ns", ifp_clock_realtime_ns());
+	ifp_document_add_int64(json, "realtime_ns", ifp_clock_realtime_ns());
 	return finish(json);
 }
 
@@ -146,15 +137,15 @@ char *ifp_document_end(
 
 	getrusage(RUSAGE_SELF, &usage);
 	add_how(json, child, start_status);
-	add_int64(json, "ended_realtime_ns", ifp_clock_realtime_ns());
-	add_count(json, "steps", counters->steps);
-	add_count(json, "marks", counters->marks);
-	add_count(json, "marks_dropped", counters->marks_dropped);
-	add_int64(json, "agent_cpu_ns",
+	ifp_document_add_int64(json, "ended_realtime_ns", ifp_clock_realtime_ns());
+	ifp_document_add_count(json, "steps", counters->steps);
+	ifp_document_add_count(json, "marks", counters->marks);
+	ifp_document_add_count(json, "marks_dropped", counters->marks_dropped);
+	ifp_document_add_int64(json, "agent_cpu_ns",
 		((int64_t)usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * IFP_NS_PER_S +
 			((int64_t)usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * IFP_NS_PER_US);
-	add_count(json, "agent_peak_bytes", (uint64_t)usage.ru_maxrss * 1024);
-	add_int64(json, "program_cpu_ns", child->cpu_ns);
+	ifp_document_add_count(json, "agent_peak_bytes", (uint64_t)usage.ru_maxrss * 1024);
+	ifp_document_add_int64(json, "program_cpu_ns", child->cpu_ns);
 	return finish(json);
 }
 
@@ -163,10 +154,10 @@ char *ifp_document_window_ack(
 {
 	cJSON *json = cJSON_CreateObject();
 
-	add_count(json, "window", window->number);
-	add_count(json, "attempt", window->attempt);
+	ifp_document_add_count(json, "window", window->number);
+	ifp_document_add_count(json, "attempt", window->attempt);
 	cJSON_AddBoolToObject(json, "accepted", !refusal);
-	add_count(json, "steps", steps_now);
+	ifp_document_add_count(json, "steps", steps_now);
 	if (refusal)
 		cJSON_AddStringToObject(json, "reason", refusal);
 	return finish(json);
@@ -189,12 +180,12 @@ static cJSON *window_document(const struct ifp_window_result *result, const uint
 {
 	cJSON *json = cJSON_CreateObject();
 
-	add_count(json, "window", result->window.number);
-	add_count(json, "attempt", result->window.attempt);
+	ifp_document_add_count(json, "window", result->window.number);
+	ifp_document_add_count(json, "attempt", result->window.attempt);
 	cJSON_AddStringToObject(json, "outcome", outcome_word(result->outcome));
-	add_count(json, "first_step", steps_found[0]);
-	add_count(json, "last_step", steps_found[1]);
-	add_count(json, "events", result->events);
+	ifp_document_add_count(json, "first_step", steps_found[0]);
+	ifp_document_add_count(json, "last_step", steps_found[1]);
+	ifp_document_add_count(json, "events", result->events);
 	cJSON_AddBoolToObject(json, "cut", result->cut);
 	cJSON_AddStringToObject(json, "reason", result->reason);
 	return json;
@@ -212,12 +203,12 @@ char *ifp_document_window_frame(
 	bool is_steps = result->window.kind == IFP_WINDOW_STEPS;
 	cJSON *json = window_document(result, steps_found);
 
-	add_count(json, "left_out", result->left_out);
+	ifp_document_add_count(json, "left_out", result->left_out);
 	cJSON_AddStringToObject(json, "kind", is_steps ? "steps" : "time");
-	add_count(json, "asked_first", is_steps ? result->window.first_step : 0);
-	add_count(json, "asked_count", is_steps ? result->window.count : 0);
-	add_int64(json, "start_realtime_ns", result->start_realtime_ns);
-	add_int64(json, "end_realtime_ns", result->end_realtime_ns);
+	ifp_document_add_count(json, "asked_first", is_steps ? result->window.first_step : 0);
+	ifp_document_add_count(json, "asked_count", is_steps ? result->window.count : 0);
+	ifp_document_add_int64(json, "start_realtime_ns", result->start_realtime_ns);
+	ifp_document_add_int64(json, "end_realtime_ns", result->end_realtime_ns);
 	return finish(json);
 }
 
@@ -225,17 +216,17 @@ static cJSON *edge_document(const struct ifp_clock_edge *edge)
 {
 	cJSON *json = cJSON_CreateObject();
 
-	add_count(json, "epoch", edge->epoch);
-	add_count(json, "client", edge->client);
-	add_count(json, "server", edge->server);
-	add_count(json, "round_trips", edge->round_trips);
-	add_int64(json, "low_ns", edge->low_ns);
-	add_int64(json, "high_ns", edge->high_ns);
-	add_int64(json, "best_t1_ns", edge->best_t1_ns);
-	add_int64(json, "best_t2_ns", edge->best_t2_ns);
-	add_int64(json, "best_t3_ns", edge->best_t3_ns);
-	add_int64(json, "best_t4_ns", edge->best_t4_ns);
-	add_count(json, "over_mpi", edge->over_mpi);
+	ifp_document_add_count(json, "epoch", edge->epoch);
+	ifp_document_add_count(json, "client", edge->client);
+	ifp_document_add_count(json, "server", edge->server);
+	ifp_document_add_count(json, "round_trips", edge->round_trips);
+	ifp_document_add_int64(json, "low_ns", edge->low_ns);
+	ifp_document_add_int64(json, "high_ns", edge->high_ns);
+	ifp_document_add_int64(json, "best_t1_ns", edge->best_t1_ns);
+	ifp_document_add_int64(json, "best_t2_ns", edge->best_t2_ns);
+	ifp_document_add_int64(json, "best_t3_ns", edge->best_t3_ns);
+	ifp_document_add_int64(json, "best_t4_ns", edge->best_t4_ns);
+	ifp_document_add_count(json, "over_mpi", edge->over_mpi);
 	return json;
 }
 
@@ -244,7 +235,7 @@ char *ifp_document_clock_done(uint32_t epoch, int64_t server, const struct ifp_c
 {
 	cJSON *json = cJSON_CreateObject();
 
-	add_count(json, "epoch", epoch);
+	ifp_document_add_count(json, "epoch", epoch);
 	cJSON_AddNumberToObject(json, "server", (double)server);
 	cJSON_AddStringToObject(json, "outcome", reason ? "failed" : "measured");
 	if (reason)
@@ -258,39 +249,4 @@ char *ifp_document_clock_done(uint32_t epoch, int64_t server, const struct ifp_c
 			cJSON_AddItemToArray(array, edge_document(&edges[i]));
 	}
 	return finish(json);
-}
-
-bool ifp_document_get_int(const cJSON *document, const char *name, int64_t *value)
-{
-	const cJSON *item = cJSON_GetObjectItemCaseSensitive(document, name);
-	long long parsed;
-	char *end;
-
-	if (cJSON_IsNumber(item)) {
-		/* beyond 2^53 numbers are not exact: such members travel as text */
-		if (!(item->valuedouble >= -0x1p53 && item->valuedouble <= 0x1p53))
-			return false;
-		*value = (int64_t)item->valuedouble;
-		return true;
-	}
-	if (!cJSON_IsString(item) || !*item->valuestring)
-		return false;
-	errno = 0;
-	parsed = strtoll(item->valuestring, &end, 10);
-	if (errno || *end)
-		return false;
-	*value = parsed;
-	return true;
-}
-
-uint64_t ifp_document_get_count(const cJSON *document, const char *name)
-{
-	int64_t value = 0;
-
-	return ifp_document_get_int(document, name, &value) && value > 0 ? (uint64_t)value : 0;
-}
-
-const char *ifp_document_get_text(const cJSON *document, const char *name)
-{
-	return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(document, name));
 }

@@ -2,7 +2,7 @@
 /*
  * The JSON documents that an agent sends (docs/protocol.md, docs/format-archive.md). Each function
  * gives text that the caller frees with cJSON_free(), or NULL without memory, which senders take
- * as "not this time". Also: reading members of the documents that come back.
+ * as "not this time".
  */
 #pragma once
 
@@ -64,10 +64,3 @@ char *ifp_document_window_frame(
  */
 char *ifp_document_clock_done(uint32_t epoch, int64_t server, const struct ifp_clock_edge *edges,
 	uint32_t count, const char *reason);
-
-/* Integers travel as numbers or as text in decimal. False, and *value untouched, when absent. */
-bool ifp_document_get_int(const cJSON *document, const char *name, int64_t *value);
-/* As above; 0 when absent or negative. */
-uint64_t ifp_document_get_count(const cJSON *document, const char *name);
-/* NULL when absent. */
-const char *ifp_document_get_text(const cJSON *document, const char *name);

@@ -6,6 +6,7 @@
 #include "clocksync/exchange/ping.h"
 #include "core/cleanup.h"
 #include "core/error.h"
+#include "trace/wire/document.h"
 
 #include <errno.h>
 #include <stdlib.h>

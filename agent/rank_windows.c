@@ -4,6 +4,7 @@
 #include "agent/documents.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "trace/wire/document.h"
 
 #include <errno.h>
 #include <inttypes.h>

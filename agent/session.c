@@ -2,6 +2,7 @@
 #include "agent/session.h"
 
 #include "core/error.h"
+#include "trace/wire/document.h"
 
 #include <errno.h>
 #include <stdio.h>

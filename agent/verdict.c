@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/verdict.h"
 
-#include "agent/documents.h"
 #include "core/log.h"
+#include "trace/wire/document.h"
 
 #include <stdio.h>
 

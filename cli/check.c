@@ -8,8 +8,8 @@
 #include "trace/archive/block.h"
 #include "trace/archive/clock_samples.h"
 #include "trace/chrome/reader.h"
+#include "trace/wire/document.h"
 
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -57,10 +57,10 @@ static int check_payload(const struct ifp_frame *frame)
 	case IFP_FRAME_INDEX:
 		break;
 	default:
-		document =
-			cJSON_ParseWithLength((const char *)frame->payload, frame->payload_bytes);
+		document = ifp_document_parse(frame->payload, frame->payload_bytes);
 		if (!document)
-			err = ifp_fail(-EBADMSG, "a document of type %d is no JSON", frame->type);
+			err = ifp_fail(-EBADMSG, "a document of type %d is no object of JSON",
+				frame->type);
 		cJSON_Delete(document);
 	}
 	return err;

@@ -6,12 +6,11 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "trace/archive/archive.h"
+#include "trace/wire/document.h"
 
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct values {
@@ -70,8 +69,8 @@ static int read_job(const char *path, enum ifp_frame_type type, char **job)
 			ifp_error_clear();
 			continue;
 		}
-		document = cJSON_ParseWithLength((const char *)frame.payload, frame.payload_bytes);
-		text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(document, "job"));
+		document = ifp_document_parse(frame.payload, frame.payload_bytes);
+		text = ifp_document_get_text(document, "job");
 		*job = text ? strdup(text) : NULL;
 		cJSON_Delete(document);
 		return text && !*job ? ifp_fail(-ENOMEM, "read %s", path) : 0;

@@ -3,8 +3,8 @@
 
 #include "core/cleanup.h"
 #include "core/error.h"
+#include "trace/wire/document.h"
 
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,11 +13,6 @@
 #include <unistd.h>
 
 #define MAX_FILE_BYTES 4096
-
-static void cleanup_json(cJSON **json)
-{
-	cJSON_Delete(*json);
-}
 
 char *ifp_meeting_file_path(const char *parent, const char *job)
 {
@@ -48,7 +43,7 @@ static int write_whole(const char *path, const char *text)
 
 int ifp_meeting_file_write(const char *path, const char *address, const struct ifp_keys *keys)
 {
-	IFP_CLEANUP(cleanup_json) cJSON *json = cJSON_CreateObject();
+	IFP_CLEANUP_DOCUMENT cJSON *json = cJSON_CreateObject();
 	IFP_CLEANUP_FREE char *text = NULL;
 
 	cJSON_AddStringToObject(json, "address", address);
@@ -64,7 +59,7 @@ int ifp_meeting_file_write(const char *path, const char *address, const struct i
 
 static int take_key(const cJSON *json, const char *name, char key[41])
 {
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, name));
+	const char *text = ifp_document_get_text(json, name);
 
 	if (!text || strlen(text) != 40)
 		return ifp_fail(-EBADMSG, "no %s", name);
@@ -74,8 +69,8 @@ static int take_key(const cJSON *json, const char *name, char key[41])
 
 static int take(const char *text, char **address, struct ifp_keys *keys)
 {
-	IFP_CLEANUP(cleanup_json) cJSON *json = cJSON_Parse(text);
-	const char *where = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "address"));
+	IFP_CLEANUP_DOCUMENT cJSON *json = cJSON_Parse(text);
+	const char *where = ifp_document_get_text(json, "address");
 	struct ifp_keys found = {0};
 	char *copy;
 	int err;

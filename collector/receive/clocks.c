@@ -2,9 +2,9 @@
 #include "collector/receive/clocks.h"
 
 #include "clocksync/exchange/plan.h"
-#include "collector/receive/document.h"
 #include "collector/receive/edge_document.h"
 #include "core/error.h"
+#include "trace/wire/document.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -98,7 +98,7 @@ static uint32_t number_of(struct ifp_clocks *clocks, const struct ifp_clock_iden
 void ifp_clocks_join(struct ifp_clocks *clocks, uint32_t rank, const struct ifp_member *member)
 {
 	struct clock_rank *r = &clocks->ranks[rank];
-	const char *endpoint = ifp_document_text(member->hello, "clock_endpoint");
+	const char *endpoint = ifp_document_get_text(member->hello, "clock_endpoint");
 
 	if (r->clock == NO_CLOCK)
 		r->clock = number_of(clocks, &member->clock);
@@ -126,7 +126,7 @@ uint32_t ifp_clocks_of(const struct ifp_clocks *clocks, uint32_t rank)
 static bool all_say(const struct ifp_roster *roster, const char *name, const char *const *words)
 {
 	for (uint32_t i = 0; i < roster->world; i++) {
-		const char *text = ifp_document_text(roster->members[i].hello, name);
+		const char *text = ifp_document_get_text(roster->members[i].hello, name);
 		bool found = false;
 
 		for (size_t k = 0; text && words[k] && !found; k++)
@@ -257,7 +257,7 @@ static void ask_edge(struct ifp_clocks *clocks, int64_t now_ns)
 static void edge_done(struct ifp_clocks *clocks, uint32_t rank, int64_t server, bool measured,
 	const cJSON *document)
 {
-	const char *reason = ifp_document_text(document, "reason");
+	const char *reason = ifp_document_get_text(document, "reason");
 	struct ifp_clock_edge edge = {
 		.epoch = clocks->epoch, .client = rank, .server = clocks->asked_server};
 
@@ -303,7 +303,7 @@ static void life_done(
 		struct ifp_clock_edge edge = {
 			.epoch = clocks->epoch, .client = rank, .over_mpi = 1};
 
-		if (ifp_document_rank(item, "server", clocks->world, &edge.server) &&
+		if (ifp_document_get_rank(item, "server", clocks->world, &edge.server) &&
 			ifp_edge_document_read(item, &edge))
 			ifp_edge_store(clocks->outlet, &edge);
 	}
@@ -311,12 +311,12 @@ static void life_done(
 
 void ifp_clocks_done(struct ifp_clocks *clocks, uint32_t rank, const cJSON *document)
 {
-	const char *outcome = ifp_document_text(document, "outcome");
+	const char *outcome = ifp_document_get_text(document, "outcome");
 	bool measured = outcome && strcmp(outcome, "measured") == 0;
 	int64_t epoch, server;
 
-	if (!ifp_document_int(document, "epoch", &epoch) || epoch != clocks->epoch ||
-		!ifp_document_int(document, "server", &server))
+	if (!ifp_document_get_int(document, "epoch", &epoch) || epoch != clocks->epoch ||
+		!ifp_document_get_int(document, "server", &server))
 		return;
 	if (server < 0)
 		life_done(clocks, rank, measured, document);

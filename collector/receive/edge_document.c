@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/receive/edge_document.h"
 
-#include "collector/receive/document.h"
+#include "trace/wire/document.h"
 
 bool ifp_edge_document_read(const cJSON *document, struct ifp_clock_edge *edge)
 {
-	uint64_t round_trips = ifp_document_count(document, "round_trips");
-	bool whole = ifp_document_int(document, "low_ns", &edge->low_ns) &&
-		     ifp_document_int(document, "high_ns", &edge->high_ns) &&
-		     ifp_document_int(document, "best_t1_ns", &edge->best_t1_ns) &&
-		     ifp_document_int(document, "best_t2_ns", &edge->best_t2_ns) &&
-		     ifp_document_int(document, "best_t3_ns", &edge->best_t3_ns) &&
-		     ifp_document_int(document, "best_t4_ns", &edge->best_t4_ns);
+	uint64_t round_trips = ifp_document_get_count(document, "round_trips");
+	bool whole = ifp_document_get_int(document, "low_ns", &edge->low_ns) &&
+		     ifp_document_get_int(document, "high_ns", &edge->high_ns) &&
+		     ifp_document_get_int(document, "best_t1_ns", &edge->best_t1_ns) &&
+		     ifp_document_get_int(document, "best_t2_ns", &edge->best_t2_ns) &&
+		     ifp_document_get_int(document, "best_t3_ns", &edge->best_t3_ns) &&
+		     ifp_document_get_int(document, "best_t4_ns", &edge->best_t4_ns);
 
 	edge->round_trips = (uint32_t)round_trips;
 	return whole && round_trips > 0 && round_trips < UINT32_MAX &&

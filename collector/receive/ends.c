@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/receive/ends.h"
 
-#include "collector/receive/document.h"
 #include "core/error.h"
+#include "trace/wire/document.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -23,10 +23,10 @@ void ifp_ends_free(struct ifp_ends *ends)
 
 static bool ended_well(const cJSON *end)
 {
-	const char *how = ifp_document_text(end, "how");
+	const char *how = ifp_document_get_text(end, "how");
 	int64_t status;
 
-	return how && strcmp(how, "exited") == 0 && ifp_document_int(end, "status", &status) &&
+	return how && strcmp(how, "exited") == 0 && ifp_document_get_int(end, "status", &status) &&
 	       status == 0;
 }
 
@@ -52,11 +52,11 @@ static void spread_failure(struct ifp_ends *ends, uint32_t culprit)
 
 static void write_failure_row(const struct ifp_ends *ends, uint32_t rank, const cJSON *end)
 {
-	const char *how = ifp_document_text(end, "how");
+	const char *how = ifp_document_get_text(end, "how");
 	const char *text = "the program exited with status";
 	int64_t status = 0;
 
-	ifp_document_int(end, "status", &status);
+	ifp_document_get_int(end, "status", &status);
 	if (how && strcmp(how, "signalled") == 0)
 		text = "the program was ended by signal";
 	else if (how && strcmp(how, "not-started") == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/receive/outlet.h"
 
-#include "collector/receive/document.h"
+#include "trace/wire/document.h"
 
 #include <stdarg.h>
 #include <stdio.h>

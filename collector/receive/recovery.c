@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/receive/recovery.h"
 
-#include "collector/receive/document.h"
 #include "collector/receive/roster.h"
 #include "core/buf.h"
 #include "core/error.h"
 #include "trace/archive/archive.h"
+#include "trace/wire/document.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -25,15 +25,15 @@ void ifp_recovery_free(struct ifp_recovery *recovery)
 
 static int take_run(struct ifp_recovery *recovery, const cJSON *document)
 {
-	const char *run_id = ifp_document_text(document, "run_id");
-	const char *job = ifp_document_text(document, "job");
-	uint64_t world = ifp_document_count(document, "world");
+	const char *run_id = ifp_document_get_text(document, "run_id");
+	const char *job = ifp_document_get_text(document, "job");
+	uint64_t world = ifp_document_get_count(document, "world");
 	int end = 0;
 
 	if (!run_id || sscanf(run_id, "%16" SCNx64 "%n", &recovery->run_id, &end) != 1 ||
 		run_id[end] || !job || !world || world > IFP_ROSTER_MAX_WORLD)
 		return ifp_fail(-EBADMSG, "it holds no run that a collector has begun");
-	if (ifp_document_text(document, "clock_plan"))
+	if (ifp_document_get_text(document, "clock_plan"))
 		recovery->called = true;
 	if (recovery->found)
 		return 0;
@@ -69,7 +69,7 @@ static int take_document(
 	} else if (frame->type == IFP_FRAME_END) {
 		replace(&recovery->ends[frame->rank], document);
 	} else if (frame->type == IFP_FRAME_WINDOW) {
-		made = ifp_document_count(*document, "window") + 1;
+		made = ifp_document_get_count(*document, "window") + 1;
 		if (made > recovery->windows_made && made < UINT32_MAX)
 			recovery->windows_made = (uint32_t)made;
 	}
@@ -86,7 +86,7 @@ static int read_frame(struct ifp_archive_reader *reader, uint64_t i, struct ifp_
 		ifp_error_clear(); /* a damaged frame costs that frame and no other */
 		return 0;
 	}
-	document = cJSON_ParseWithLength((const char *)frame.payload, frame.payload_bytes);
+	document = ifp_document_parse(frame.payload, frame.payload_bytes);
 	return document ? take_document(recovery, &frame, &document) : 0;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/receive/roster.h"
 
-#include "collector/receive/document.h"
 #include "core/error.h"
 #include "trace/archive/frame.h"
+#include "trace/wire/document.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -41,7 +41,7 @@ void ifp_roster_free(struct ifp_roster *roster)
 
 static int check_job(struct ifp_roster *roster, const cJSON *hello)
 {
-	const char *job = ifp_document_text(hello, "job");
+	const char *job = ifp_document_get_text(hello, "job");
 
 	if (!job || !*job)
 		return ifp_fail(-EINVAL, "HELLO without the name of its job");
@@ -56,7 +56,7 @@ static int check_world(struct ifp_roster *roster, const cJSON *hello)
 {
 	int64_t world;
 
-	if (!ifp_document_int(hello, "world", &world) || world < 1 || world > IFP_ROSTER_MAX_WORLD)
+	if (!ifp_document_get_int(hello, "world", &world) || world < 1 || world > IFP_ROSTER_MAX_WORLD)
 		return ifp_fail(-EINVAL, "HELLO with no number of ranks from 1 to %u",
 			IFP_ROSTER_MAX_WORLD);
 	if (!roster->world)
@@ -69,8 +69,8 @@ static int check_world(struct ifp_roster *roster, const cJSON *hello)
 
 static bool same_text(const cJSON *a, const cJSON *b, const char *name)
 {
-	const char *text_a = ifp_document_text(a, name);
-	const char *text_b = ifp_document_text(b, name);
+	const char *text_a = ifp_document_get_text(a, name);
+	const char *text_b = ifp_document_get_text(b, name);
 
 	return text_a && text_b && strcmp(text_a, text_b) == 0;
 }
@@ -79,7 +79,7 @@ static bool same_int(const cJSON *a, const cJSON *b, const char *name)
 {
 	int64_t value_a = 0, value_b = 0;
 
-	return ifp_document_int(a, name, &value_a) && ifp_document_int(b, name, &value_b) &&
+	return ifp_document_get_int(a, name, &value_a) && ifp_document_get_int(b, name, &value_b) &&
 	       value_a == value_b;
 }
 
@@ -92,29 +92,29 @@ static bool same_agent(const cJSON *a, const cJSON *b)
 
 static int check_identity(const struct ifp_member *member, uint32_t rank, const cJSON *hello)
 {
-	const char *host = ifp_document_text(hello, "host");
+	const char *host = ifp_document_get_text(hello, "host");
 	int64_t pid, started;
 
-	if (!host || !*host || !ifp_document_int(hello, "pid", &pid) ||
-		!ifp_document_int(hello, "started_realtime_ns", &started))
+	if (!host || !*host || !ifp_document_get_int(hello, "pid", &pid) ||
+		!ifp_document_get_int(hello, "started_realtime_ns", &started))
 		return ifp_fail(-EINVAL, "HELLO without host, pid and time of start");
 	if (!member->hello || same_agent(member->hello, hello))
 		return 0;
 	/* Also when the first one is gone: its frames hold the sequence numbers. */
-	ifp_document_int(member->hello, "pid", &pid);
+	ifp_document_get_int(member->hello, "pid", &pid);
 	return ifp_fail(-EEXIST,
 		"rank %" PRIu32 " belongs to another agent (%s, process %" PRId64
 		"): two ranks claim one identity",
-		rank, ifp_document_text(member->hello, "host"), pid);
+		rank, ifp_document_get_text(member->hello, "host"), pid);
 }
 
 static struct ifp_clock_identity clock_identity(const cJSON *hello)
 {
 	struct ifp_clock_identity identity = {0};
-	const char *boot_id = ifp_document_text(hello, "boot_id");
+	const char *boot_id = ifp_document_get_text(hello, "boot_id");
 
 	snprintf(identity.boot_id, sizeof(identity.boot_id), "%s", boot_id ? boot_id : "");
-	identity.time_namespace = ifp_document_count(hello, "time_namespace");
+	identity.time_namespace = ifp_document_get_count(hello, "time_namespace");
 	return identity;
 }
 
@@ -139,7 +139,7 @@ int ifp_roster_hello(
 
 	if ((err = check_job(roster, hello)) || (err = check_world(roster, hello)))
 		return err;
-	if (!ifp_document_rank(hello, "rank", roster->world, &who))
+	if (!ifp_document_get_rank(hello, "rank", roster->world, &who))
 		return ifp_fail(-EINVAL, "HELLO with no rank below %" PRIu32, roster->world);
 	member = &roster->members[who];
 	if ((err = check_identity(member, who, hello)) || (err = adopt(member, hello)))

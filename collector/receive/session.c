@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/receive/session.h"
 
-#include "collector/receive/document.h"
 #include "collector/receive/recovery.h"
 #include "collector/receive/session_internal.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "infprof/version.h"
+#include "trace/wire/document.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -93,7 +93,7 @@ void ifp_session_store_run(struct ifp_session *session)
 
 	for (uint32_t i = 0; i < session->roster.world && !hello; i++)
 		hello = session->roster.members[i].hello;
-	program = ifp_document_text(hello, "program");
+	program = ifp_document_get_text(hello, "program");
 	snprintf(run_id, sizeof(run_id), "%016" PRIx64, session->run_id);
 	cJSON_AddStringToObject(document, "run_id", run_id);
 	cJSON_AddStringToObject(document, "job", session->roster.job);
@@ -244,7 +244,7 @@ void ifp_session_send_roll(struct ifp_session *session, uint32_t rank, bool late
 		}
 		item = cJSON_CreateObject();
 		cJSON_AddNumberToObject(item, "rank", i);
-		cJSON_AddStringToObject(item, "host", ifp_document_text(member->hello, "host"));
+		cJSON_AddStringToObject(item, "host", ifp_document_get_text(member->hello, "host"));
 		cJSON_AddNumberToObject(item, "clock", ifp_clocks_of(session->clocks, i));
 		cJSON_AddItemToArray(ranks, item);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/receive/document.h"
 #include "collector/receive/session_internal.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "trace/wire/document.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -143,7 +143,7 @@ int ifp_session_finish(struct ifp_session *session)
 		err = watch_artist(session, &artist);
 	document = verdict_document(session, &artist, err);
 	ifp_buf_free(&artist.verdict);
-	text = ifp_document_text(document, "text");
+	text = ifp_document_get_text(document, "text");
 	ifp_log_info("%s", text ? text : "");
 	ifp_outlet_send(&session->outlet, 0, IFP_MSG_VERDICT, document);
 	return err;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/receive/session_internal.h"
 
-#include "collector/receive/document.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "trace/wire/document.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -118,10 +118,10 @@ static void take_heartbeat(struct ifp_session *session, const struct incoming *i
 {
 	uint32_t rank = in->message.rank;
 	struct session_rank *r = &session->ranks[rank];
-	bool running = ifp_document_true(in->document, "running");
+	bool running = ifp_document_is_true(in->document, "running");
 	struct ifp_heartbeat heartbeat = {
-		.steps = ifp_document_count(in->document, "steps"),
-		.hook = (uint32_t)ifp_document_count(in->document, "hook"),
+		.steps = ifp_document_get_count(in->document, "steps"),
+		.hook = (uint32_t)ifp_document_get_count(in->document, "hook"),
 	};
 
 	/* Not running and never seen running: the program has not been started yet. */
@@ -249,9 +249,8 @@ void ifp_session_take(struct ifp_session *session, const struct ifp_route *route
 	if (handler->from_member && !is_member(session, &in, now_ns))
 		return;
 	if (handler->is_document) {
-		document = cJSON_ParseWithLength(
-			(const char *)in.message.payload, in.message.payload_bytes);
-		if (!cJSON_IsObject(document)) {
+		document = ifp_document_parse(in.message.payload, in.message.payload_bytes);
+		if (!document) {
 			ifp_log_debug("message %d of rank %" PRIu32 " is no document",
 				(int)in.message.type, in.message.rank);
 			return;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/receive/windows.h"
 
-#include "collector/receive/document.h"
 #include "collector/receive/windows_internal.h"
 #include "core/error.h"
+#include "trace/wire/document.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
 #define MAX_WISHES 1000
+#define MAX_DURATION_MS (INT64_C(24) * 3600 * 1000)
 
 int ifp_windows_new(const struct ifp_outlet *outlet, uint32_t world, struct ifp_windows **out)
 {
@@ -57,14 +58,16 @@ int ifp_windows_wish(struct ifp_windows *w, const cJSON *hello)
 	if (!wishes)
 		return ifp_fail(-ENOMEM, "out of memory for %d windows", count);
 	w->wishes = wishes;
-	w->warmup = ifp_document_count(hello, "warmup");
-	w->duration_ms = (int64_t)ifp_document_count(hello, "duration_ms");
+	w->warmup = ifp_document_get_count(hello, "warmup");
+	w->duration_ms = (int64_t)ifp_document_get_count(hello, "duration_ms");
 	if (!w->duration_ms)
 		w->duration_ms = IFP_WINDOWS_DEFAULT_DURATION_MS;
+	if (w->duration_ms > MAX_DURATION_MS)
+		w->duration_ms = MAX_DURATION_MS;
 	cJSON_ArrayForEach(item, array)
 	{
 		struct wish wish = {
-			ifp_document_count(item, "first"), ifp_document_count(item, "count")};
+			ifp_document_get_count(item, "first"), ifp_document_get_count(item, "count")};
 
 		if (wish.count)
 			wishes[w->wish_count++] = wish;
@@ -90,19 +93,19 @@ static bool of_this_attempt(const struct ifp_windows *w, const cJSON *document)
 {
 	int64_t window, attempt;
 
-	return ifp_document_int(document, "window", &window) && window == w->window &&
-	       ifp_document_int(document, "attempt", &attempt) && attempt == w->attempt;
+	return ifp_document_get_int(document, "window", &window) && window == w->window &&
+	       ifp_document_get_int(document, "attempt", &attempt) && attempt == w->attempt;
 }
 
 void ifp_windows_ack(struct ifp_windows *w, uint32_t rank, const cJSON *document)
 {
 	struct part_of_rank *part = &w->parts[rank];
-	const char *reason = ifp_document_text(document, "reason");
+	const char *reason = ifp_document_get_text(document, "reason");
 
-	ifp_pace_counted(&w->pace, rank, ifp_document_count(document, "steps"));
+	ifp_pace_counted(&w->pace, rank, ifp_document_get_count(document, "steps"));
 	if (w->phase != PHASE_VOTING || part->part != PART_ASKED || !of_this_attempt(w, document))
 		return;
-	if (ifp_document_true(document, "accepted")) {
+	if (ifp_document_is_true(document, "accepted")) {
 		part->part = PART_ACCEPTED;
 		return;
 	}

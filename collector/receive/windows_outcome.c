@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/receive/document.h"
 #include "collector/receive/windows_internal.h"
+#include "trace/wire/document.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,15 +36,15 @@ char *ifp_windows_part_text(
 void ifp_windows_part_done(struct ifp_windows *w, uint32_t rank, const cJSON *document)
 {
 	struct part_of_rank *part = &w->parts[rank];
-	const char *outcome = ifp_document_text(document, "outcome");
-	const char *reason = ifp_document_text(document, "reason");
+	const char *outcome = ifp_document_get_text(document, "outcome");
+	const char *reason = ifp_document_get_text(document, "reason");
 
 	part->part = PART_DONE;
 	part->recorded = outcome && strcmp(outcome, "recorded") == 0;
 	part->ended =
-		(outcome && strcmp(outcome, "ended") == 0) || ifp_document_true(document, "cut");
-	part->first_step = ifp_document_count(document, "first_step");
-	part->last_step = ifp_document_count(document, "last_step");
+		(outcome && strcmp(outcome, "ended") == 0) || ifp_document_is_true(document, "cut");
+	part->first_step = ifp_document_get_count(document, "first_step");
+	part->last_step = ifp_document_get_count(document, "last_step");
 	if (!reason || !*reason)
 		reason = outcome ? outcome : "";
 	snprintf(part->reason, sizeof(part->reason), "%s", reason);

@@ -2,9 +2,9 @@
 /* report.json: integers in full, which a JSON library that keeps doubles would round. */
 #include "collector/report/report.h"
 
-#include "collector/receive/document.h"
 #include "infprof/version.h"
 #include "trace/chrome/escape.h"
+#include "trace/wire/document.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -145,12 +145,12 @@ static void end_object(struct ifp_buf *out, const cJSON *document)
 		return;
 	}
 	ifp_buf_append_text(out, "{");
-	member_text(out, "how", ifp_document_text(document, "how"));
-	ifp_document_int(document, "status", &value);
+	member_text(out, "how", ifp_document_get_text(document, "how"));
+	ifp_document_get_int(document, "status", &value);
 	ifp_buf_printf(out, "\"status\":%" PRId64 ",", value);
 	for (size_t i = 0; i < IFP_ARRAY_SIZE(counts); i++)
 		ifp_buf_printf(out, "\"%s\":%" PRIu64 ",", counts[i],
-			ifp_document_count(document, counts[i]));
+			ifp_document_get_count(document, counts[i]));
 	end(out, "}");
 }
 
@@ -166,7 +166,7 @@ static void rank_object(struct ifp_buf *out, const struct ifp_report *report, ui
 		",\"step_mean_ns\":%" PRId64 ",\"step_max_ns\":%" PRId64 ",",
 		rank->pid, rank->event_count, steps.steps, steps.mean_ns, steps.max_ns);
 	ifp_buf_printf(out, "\"started_realtime_ns\":%" PRIu64 ",",
-		rank->document ? ifp_document_count(rank->document, "started_realtime_ns") : 0);
+		rank->document ? ifp_document_get_count(rank->document, "started_realtime_ns") : 0);
 	end_object(out, rank->end);
 	ifp_buf_append_text(out, "},");
 }
@@ -179,10 +179,10 @@ static void window_object(struct ifp_buf *out, const struct ifp_run_window *wind
 	ifp_buf_printf(out, "{\"rank\":%u,", window->rank);
 	for (size_t i = 0; i < IFP_ARRAY_SIZE(counts); i++)
 		ifp_buf_printf(out, "\"%s\":%" PRIu64 ",", counts[i],
-			ifp_document_count(window->document, counts[i]));
-	member_text(out, "kind", ifp_document_text(window->document, "kind"));
-	member_text(out, "outcome", ifp_document_text(window->document, "outcome"));
-	member_text(out, "reason", ifp_document_text(window->document, "reason"));
+			ifp_document_get_count(window->document, counts[i]));
+	member_text(out, "kind", ifp_document_get_text(window->document, "kind"));
+	member_text(out, "outcome", ifp_document_get_text(window->document, "outcome"));
+	member_text(out, "reason", ifp_document_get_text(window->document, "reason"));
 	end(out, "},");
 }
 
@@ -203,8 +203,8 @@ static void run_members(struct ifp_buf *out, const struct ifp_report *report)
 	const cJSON *document = ifp_run_document(report->run);
 
 	member_text(out, "infprof", INFPROF_VERSION);
-	member_text(out, "run_id", document ? ifp_document_text(document, "run_id") : NULL);
-	member_text(out, "program", document ? ifp_document_text(document, "program") : NULL);
+	member_text(out, "run_id", document ? ifp_document_get_text(document, "run_id") : NULL);
+	member_text(out, "program", document ? ifp_document_get_text(document, "program") : NULL);
 	member_text(out, "headline", report->headline);
 }
 

@@ -2,8 +2,8 @@
 /* report.txt */
 #include "collector/report/report.h"
 
-#include "collector/receive/document.h"
 #include "collector/report/words.h"
+#include "trace/wire/document.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -29,14 +29,14 @@ static void append_duration_column(struct ifp_buf *out, int64_t ns, size_t width
 
 static void append_end(struct ifp_buf *out, const struct ifp_run_rank *rank)
 {
-	const char *how = rank->end ? ifp_document_text(rank->end, "how") : NULL;
+	const char *how = rank->end ? ifp_document_get_text(rank->end, "how") : NULL;
 	int64_t status = 0;
 
 	if (!how) {
 		ifp_buf_append_text(out, "not known");
 		return;
 	}
-	ifp_document_int(rank->end, "status", &status);
+	ifp_document_get_int(rank->end, "status", &status);
 	if (strcmp(how, "exited") == 0)
 		ifp_buf_printf(out, "exited %" PRId64, status);
 	else if (strcmp(how, "signalled") == 0)
@@ -103,13 +103,13 @@ static void append_ranks(struct ifp_buf *out, const struct ifp_report *report)
 
 static bool same_attempt(const cJSON *a, const cJSON *b)
 {
-	return ifp_document_count(a, "window") == ifp_document_count(b, "window") &&
-	       ifp_document_count(a, "attempt") == ifp_document_count(b, "attempt");
+	return ifp_document_get_count(a, "window") == ifp_document_get_count(b, "window") &&
+	       ifp_document_get_count(a, "attempt") == ifp_document_get_count(b, "attempt");
 }
 
 static bool recorded(const cJSON *window)
 {
-	const char *outcome = ifp_document_text(window, "outcome");
+	const char *outcome = ifp_document_get_text(window, "outcome");
 
 	return outcome && strcmp(outcome, "recorded") == 0;
 }
@@ -127,14 +127,14 @@ static void append_attempt(struct ifp_buf *out, const struct ifp_run *run, uint3
 			continue;
 		good = other;
 		ranks++;
-		events += ifp_document_count(other, "events");
+		events += ifp_document_get_count(other, "events");
 	}
 	ifp_buf_printf(out, "%4" PRIu64 "  attempt %" PRIu64 ": ",
-		ifp_document_count(window, "window"), ifp_document_count(window, "attempt") + 1);
-	if (good && ifp_document_count(good, "first_step"))
+		ifp_document_get_count(window, "window"), ifp_document_get_count(window, "attempt") + 1);
+	if (good && ifp_document_get_count(good, "first_step"))
 		ifp_buf_printf(out, "steps %" PRIu64 " to %" PRIu64 ", ",
-			ifp_document_count(good, "first_step"),
-			ifp_document_count(good, "last_step"));
+			ifp_document_get_count(good, "first_step"),
+			ifp_document_get_count(good, "last_step"));
 	ifp_words_count(out, events, "event");
 	ifp_buf_append_text(out, " of ");
 	ifp_words_count(out, ranks, "rank");
@@ -149,7 +149,7 @@ struct failures {
 
 static bool same_text(const cJSON *a, const cJSON *b, const char *name)
 {
-	const char *x = ifp_document_text(a, name), *y = ifp_document_text(b, name);
+	const char *x = ifp_document_get_text(a, name), *y = ifp_document_get_text(b, name);
 
 	return strcmp(x ? x : "", y ? y : "") == 0;
 }
@@ -190,8 +190,8 @@ static void append_failures(struct ifp_buf *out, const struct ifp_run *run, uint
 	for (uint32_t i = first; i < ifp_run_window_count(run); i++) {
 		const cJSON *other = ifp_run_window(run, i)->document;
 		const struct failures failures = {run, other};
-		const char *outcome = ifp_document_text(other, "outcome");
-		const char *reason = ifp_document_text(other, "reason");
+		const char *outcome = ifp_document_get_text(other, "outcome");
+		const char *reason = ifp_document_get_text(other, "reason");
 
 		if (!same_attempt(window, other) || recorded(other) || !first_of_failure(run, i))
 			continue;
@@ -223,8 +223,8 @@ static void append_windows(struct ifp_buf *out, const struct ifp_run *run)
 static void append_run(struct ifp_buf *out, const struct ifp_run *run)
 {
 	const cJSON *document = ifp_run_document(run);
-	const char *id = document ? ifp_document_text(document, "run_id") : NULL;
-	const char *program = document ? ifp_document_text(document, "program") : NULL;
+	const char *id = document ? ifp_document_get_text(document, "run_id") : NULL;
+	const char *program = document ? ifp_document_get_text(document, "program") : NULL;
 
 	if (program)
 		ifp_buf_printf(out, "Program: %s\n", program);

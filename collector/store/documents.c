@@ -2,10 +2,10 @@
 /* From frames to a run: documents, clock samples, rows of the ledger, and where the events are. */
 #include "collector/store/run_internal.h"
 
-#include "collector/receive/document.h"
 #include "core/array.h"
 #include "core/error.h"
 #include "trace/archive/sequence_set.h"
+#include "trace/wire/document.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,7 +14,6 @@
 
 /* Of a rank that was gone before its RANK document came. */
 #define UNKNOWN_HOST "unknown"
-#define DOCUMENT_MAX_BYTES (1024u * 1024u)
 
 /* The member of a rank, made when it is new. */
 static int find_member(struct ifp_run *run, uint32_t rank, struct ifp_run_member **out)
@@ -49,19 +48,13 @@ static int find_member(struct ifp_run *run, uint32_t rank, struct ifp_run_member
 /* The document in a payload, owned by the run; NULL when it is none, which is counted. */
 static int parse_document(struct ifp_run *run, const struct ifp_frame *frame, const cJSON **out)
 {
-	cJSON *document = NULL;
+	cJSON *document;
 	int err = IFP_ARRAY_RESERVE(run->documents, run->document_capacity, run->document_count, 1,
 		"documents of a run");
 
 	if (err)
 		return err;
-	if (frame->payload_bytes <= DOCUMENT_MAX_BYTES)
-		document =
-			cJSON_ParseWithLength((const char *)frame->payload, frame->payload_bytes);
-	if (document && !cJSON_IsObject(document)) {
-		cJSON_Delete(document);
-		document = NULL;
-	}
+	document = ifp_document_parse(frame->payload, frame->payload_bytes);
 	if (document)
 		run->documents[run->document_count++] = document;
 	else
@@ -77,11 +70,11 @@ static int take_rows(struct ifp_run *run, uint32_t rank, const cJSON *document)
 
 	cJSON_ArrayForEach(row, rows)
 	{
-		const char *what = ifp_document_text(row, "what");
-		const char *why = ifp_document_text(row, "why");
+		const char *what = ifp_document_get_text(row, "what");
+		const char *why = ifp_document_get_text(row, "why");
 		int64_t count = 0;
 
-		ifp_document_int(row, "count", &count);
+		ifp_document_get_int(row, "count", &count);
 		if (what && !err)
 			err = ifp_run_ledger_add(
 				run, &(struct ifp_ledger_row){rank, what, count, why ? why : ""});
@@ -123,9 +116,9 @@ static int take_document(struct ifp_run *run, const struct ifp_frame *frame)
 	switch (frame->type) {
 	case IFP_FRAME_RANK:
 		member->seen.document = document;
-		host = ifp_document_text(document, "host");
+		host = ifp_document_get_text(document, "host");
 		member->seen.host = host ? host : UNKNOWN_HOST;
-		ifp_document_int(document, "child_pid", &member->seen.pid);
+		ifp_document_get_int(document, "child_pid", &member->seen.pid);
 		return 0;
 	case IFP_FRAME_END:
 		member->seen.end = document;

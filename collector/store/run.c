@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/store/run_internal.h"
 
-#include "collector/receive/document.h"
 #include "core/array.h"
 #include "core/cleanup.h"
 #include "core/error.h"
+#include "trace/wire/document.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -80,10 +80,10 @@ static void find_world(struct ifp_run *run)
 	int64_t world = 0;
 	uint32_t least = 0;
 
-	ifp_document_int(run->document, "world", &world);
+	ifp_document_get_int(run->document, "world", &world);
 	for (uint32_t i = 0; i < run->member_count; i++) {
 		if (world < 1)
-			ifp_document_int(run->members[i].seen.document, "world", &world);
+			ifp_document_get_int(run->members[i].seen.document, "world", &world);
 		if (run->members[i].seen.rank < WORLD_MAX)
 			least = run->members[i].seen.rank + 1;
 	}
@@ -96,11 +96,11 @@ static void find_world(struct ifp_run *run)
 static struct ifp_clock_identity read_identity(const struct ifp_run_rank *rank)
 {
 	struct ifp_clock_identity identity = {0};
-	const char *boot_id = ifp_document_text(rank->document, "boot_id");
+	const char *boot_id = ifp_document_get_text(rank->document, "boot_id");
 
 	if (boot_id)
 		snprintf(identity.boot_id, sizeof(identity.boot_id), "%s", boot_id);
-	identity.time_namespace = ifp_document_count(rank->document, "time_namespace");
+	identity.time_namespace = ifp_document_get_count(rank->document, "time_namespace");
 	return identity;
 }
 

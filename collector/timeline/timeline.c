@@ -7,12 +7,12 @@
 #include "core/buf.h"
 #include "core/cleanup.h"
 #include "core/error.h"
+#include "trace/wire/document.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define SUFFIX ".pt.trace.json.gz"
@@ -30,15 +30,9 @@ static int make_directory(const char *path)
 /* The plug-in takes files for one span when the digits before the suffix are equal. */
 static int64_t span_ms(const struct ifp_run *run)
 {
-	const cJSON *started =
-		cJSON_GetObjectItemCaseSensitive(ifp_run_document(run), "started_realtime_ns");
-	int64_t ns = 0;
+	uint64_t ns = ifp_document_get_count(ifp_run_document(run), "started_realtime_ns");
 
-	if (cJSON_IsString(started))
-		ns = strtoll(started->valuestring, NULL, 10);
-	else if (cJSON_IsNumber(started))
-		ns = (int64_t)started->valuedouble;
-	return ns > 0 ? ns / IFP_NS_PER_MS : 0;
+	return (int64_t)(ns / IFP_NS_PER_MS);
 }
 
 /* A host's name as part of a file's name, in which dots and slashes have a meaning. */

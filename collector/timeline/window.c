@@ -3,6 +3,7 @@
 
 #include "collector/timeline/categories.h"
 #include "core/error.h"
+#include "trace/wire/document.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -36,16 +37,6 @@ struct ifp_window_extent ifp_window_extent(const struct ifp_rank_view *view)
 	return extent;
 }
 
-/* Whole numbers of documents may be text (docs/format-archive.md). */
-static int64_t whole_number(const cJSON *document, const char *key)
-{
-	const cJSON *item = cJSON_GetObjectItemCaseSensitive(document, key);
-
-	if (cJSON_IsNumber(item))
-		return (int64_t)item->valuedouble;
-	return cJSON_IsString(item) ? strtoll(item->valuestring, NULL, 10) : 0;
-}
-
 struct named {
 	int64_t first, last;
 };
@@ -55,13 +46,12 @@ static bool recorded_window(
 	const struct ifp_run *run, uint32_t i, uint32_t rank, struct named *named)
 {
 	const struct ifp_run_window *window = ifp_run_window(run, i);
-	const cJSON *outcome = cJSON_GetObjectItemCaseSensitive(window->document, "outcome");
+	const char *outcome = ifp_document_get_text(window->document, "outcome");
 
-	if (window->rank != rank || !cJSON_IsString(outcome) ||
-		strcmp(outcome->valuestring, "recorded") != 0)
+	if (window->rank != rank || !outcome || strcmp(outcome, "recorded") != 0)
 		return false;
-	named->first = whole_number(window->document, "first_step");
-	named->last = whole_number(window->document, "last_step");
+	named->first = (int64_t)ifp_document_get_count(window->document, "first_step");
+	named->last = (int64_t)ifp_document_get_count(window->document, "last_step");
 	return named->first > 0;
 }
 

@@ -3,8 +3,8 @@
 
 #include "core/cleanup.h"
 #include "core/error.h"
+#include "trace/wire/document.h"
 
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -29,11 +29,6 @@ static const struct field fields[] = {
 	{"client_public", offsetof(struct ifp_keys, client_public)},
 	{"client_secret", offsetof(struct ifp_keys, client_secret)},
 };
-
-static void cleanup_json(cJSON **json)
-{
-	cJSON_Delete(*json);
-}
 
 static bool is_key(const char *text)
 {
@@ -66,7 +61,7 @@ static int read_text(const char *path, char *text, size_t size_bytes)
 
 int ifp_keys_read(const char *path, struct ifp_keys *out)
 {
-	IFP_CLEANUP(cleanup_json) cJSON *json = NULL;
+	IFP_CLEANUP_DOCUMENT cJSON *json = NULL;
 	char text[FILE_MAX_BYTES + 1];
 	struct ifp_keys keys = {0};
 	int err = read_text(path, text, sizeof(text));

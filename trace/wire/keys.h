@@ -14,5 +14,5 @@ struct ifp_keys {
 /* -EACCES with a cause when others than the owner may read it; -EBADMSG when it is no key file. */
 int ifp_keys_read(const char *path, struct ifp_keys *out);
 
-/* Writes it whole (temporary file, rename); -EEXIST when it exists. */
+/* Writes it whole or not at all (temporary file, link); -EEXIST when there is one already. */
 int ifp_keys_write(const char *path, const struct ifp_keys *keys);

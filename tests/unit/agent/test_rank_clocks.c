@@ -4,6 +4,7 @@
 #include "agent/documents.h"
 #include "agent/rank_clocks.h"
 #include "core/clock.h"
+#include "trace/wire/document.h"
 
 static struct ifp_rank_clocks *make_clocks(struct line *line)
 {

@@ -3,6 +3,7 @@
 
 #include "agent/documents.h"
 #include "agent/rank_windows.h"
+#include "trace/wire/document.h"
 
 /* An agent whose program has not armed Kineto: what it can do is refuse, and say why. */
 struct agent {

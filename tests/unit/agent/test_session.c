@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "agent/session.h"
+#include "trace/wire/document.h"
 
 #include <stdio.h>
 #include <stdlib.h>

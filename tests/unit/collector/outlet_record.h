@@ -2,8 +2,8 @@
 /* An outlet that notes what the parts of a session say and store, for tests to look at. */
 #pragma once
 
-#include "collector/receive/document.h"
 #include "collector/receive/outlet.h"
+#include "trace/wire/document.h"
 
 #include "test.h"
 
@@ -94,7 +94,7 @@ static inline size_t record_rows(const struct record *record, uint32_t rank, con
 		if (entry->frame != IFP_FRAME_LEDGER || entry->rank != rank)
 			continue;
 		cJSON_ArrayForEach(row, cJSON_GetObjectItem(entry->document, "rows")) rows +=
-			strcmp(ifp_document_text(row, "what"), what) == 0;
+			strcmp(ifp_document_get_text(row, "what"), what) == 0;
 	}
 	return rows;
 }

@@ -66,9 +66,9 @@ static void expect_ask(struct job *job, uint32_t client, int64_t server, int epo
 	int64_t asked = -2;
 
 	assert_non_null(ask);
-	assert_true(ifp_document_int(ask, "server", &asked));
+	assert_true(ifp_document_get_int(ask, "server", &asked));
 	assert_int_equal(asked, server);
-	assert_int_equal(ifp_document_count(ask, "epoch"), epoch);
+	assert_int_equal(ifp_document_get_count(ask, "epoch"), epoch);
 }
 
 static void expect_silence(struct job *job)

@@ -70,10 +70,10 @@ static void lost_rank_gets_its_document_from_the_collector(void **state)
 	assert_true(ifp_ends_all(&ends));
 	document = record.entries[0].document;
 	assert_int_equal(record.entries[0].frame, IFP_FRAME_END);
-	assert_string_equal(ifp_document_text(document, "how"), "lost");
+	assert_string_equal(ifp_document_get_text(document, "how"), "lost");
 	assert_string_equal(
-		ifp_document_text(document, "ended_realtime_ns"), "1800000000000000001");
-	assert_int_equal(ifp_document_count(document, "steps"), 17);
+		ifp_document_get_text(document, "ended_realtime_ns"), "1800000000000000001");
+	assert_int_equal(ifp_document_get_count(document, "steps"), 17);
 	assert_int_equal(record_rows(&record, 0, "rank-lost"), 1);
 	ifp_ends_returned(&ends, 0);
 	assert_false(ifp_ends_all(&ends));

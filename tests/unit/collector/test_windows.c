@@ -109,9 +109,9 @@ static uint64_t planned_first_step(struct job *job, uint32_t rank, int attempt)
 	const cJSON *plan = record_message(&job->record, IFP_MSG_WINDOW_PLAN, rank);
 
 	assert_non_null(plan);
-	assert_string_equal(ifp_document_text(plan, "kind"), "steps");
-	assert_int_equal(ifp_document_count(plan, "attempt"), attempt);
-	return ifp_document_count(plan, "first_step");
+	assert_string_equal(ifp_document_get_text(plan, "kind"), "steps");
+	assert_int_equal(ifp_document_get_count(plan, "attempt"), attempt);
+	return ifp_document_get_count(plan, "first_step");
 }
 
 static bool told(struct job *job, enum ifp_message_type type, uint32_t rank)
@@ -430,10 +430,10 @@ static void inference_gets_one_wall_clock_window_for_all(void **state)
 	tick(&job, 1);
 	plan = record_message(&job.record, IFP_MSG_WINDOW_PLAN, 0);
 	assert_non_null(plan);
-	assert_string_equal(ifp_document_text(plan, "kind"), "time");
-	assert_true(ifp_document_int(plan, "start_realtime_ms", &start_ms));
+	assert_string_equal(ifp_document_get_text(plan, "kind"), "time");
+	assert_true(ifp_document_get_int(plan, "start_realtime_ms", &start_ms));
 	assert_int_equal(start_ms, (REALTIME_NS + job.now_ns + 4 * S) / IFP_NS_PER_MS);
-	assert_int_equal(ifp_document_count(plan, "duration_ms"), 750);
+	assert_int_equal(ifp_document_get_count(plan, "duration_ms"), 750);
 	assert_false(told(&job, IFP_MSG_WINDOW_PLAN, 1)); /* cannot be armed */
 	vote(&job, 0, 0, 0, true, 0);
 	vote(&job, 2, 0, 0, true, 0);

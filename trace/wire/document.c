@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/receive/document.h"
+#include "trace/wire/document.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,12 +9,26 @@
 /* Doubles hold every integer up to here. */
 #define EXACT_MAX 9007199254740992.0
 
-const char *ifp_document_text(const cJSON *document, const char *name)
+cJSON *ifp_document_parse(const void *payload, size_t len_bytes)
+{
+	cJSON *document;
+
+	if (len_bytes > IFP_DOCUMENT_MAX_BYTES)
+		return NULL;
+	document = cJSON_ParseWithLength(payload, len_bytes);
+	if (!cJSON_IsObject(document)) {
+		cJSON_Delete(document);
+		return NULL;
+	}
+	return document;
+}
+
+const char *ifp_document_get_text(const cJSON *document, const char *name)
 {
 	return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(document, name));
 }
 
-bool ifp_document_int(const cJSON *document, const char *name, int64_t *value)
+bool ifp_document_get_int(const cJSON *document, const char *name, int64_t *value)
 {
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(document, name);
 	const char *text = cJSON_GetStringValue(item);
@@ -39,25 +53,25 @@ bool ifp_document_int(const cJSON *document, const char *name, int64_t *value)
 	return true;
 }
 
-uint64_t ifp_document_count(const cJSON *document, const char *name)
+uint64_t ifp_document_get_count(const cJSON *document, const char *name)
 {
 	int64_t value = 0;
 
-	ifp_document_int(document, name, &value);
+	ifp_document_get_int(document, name, &value);
 	return value > 0 ? (uint64_t)value : 0;
 }
 
-bool ifp_document_rank(const cJSON *document, const char *name, uint32_t world, uint32_t *rank)
+bool ifp_document_get_rank(const cJSON *document, const char *name, uint32_t world, uint32_t *rank)
 {
 	int64_t value;
 
-	if (!ifp_document_int(document, name, &value) || value < 0 || value >= world)
+	if (!ifp_document_get_int(document, name, &value) || value < 0 || value >= world)
 		return false;
 	*rank = (uint32_t)value;
 	return true;
 }
 
-bool ifp_document_true(const cJSON *document, const char *name)
+bool ifp_document_is_true(const cJSON *document, const char *name)
 {
 	return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(document, name));
 }
@@ -68,4 +82,9 @@ void ifp_document_add_int64(cJSON *document, const char *name, int64_t value)
 
 	snprintf(text, sizeof(text), "%" PRId64, value);
 	cJSON_AddStringToObject(document, name, text);
+}
+
+void ifp_document_add_count(cJSON *document, const char *name, uint64_t value)
+{
+	cJSON_AddNumberToObject(document, name, (double)value);
 }
