@@ -102,12 +102,36 @@ static bool collect(const struct parts *parts, int64_t places, int64_t *value)
 	return true;
 }
 
+/* What profilers write: up to 15 digits, and up to three behind the point. */
+static bool read_plain(struct ifp_str text, int64_t *ns)
+{
+	const char *p = text.ptr, *end = p + text.len_bytes;
+	unsigned int places = US_TO_NS_EXPONENT;
+	int64_t value = 0;
+
+	while (p < end && p - text.ptr < 15 && is_digit(*p))
+		value = value * 10 + (*p++ - '0');
+	if (p == text.ptr)
+		return false;
+	if (p < end && *p == '.')
+		for (p++; p < end && places && is_digit(*p); places--)
+			value = value * 10 + (*p++ - '0');
+	if (p < end)
+		return false;
+	for (; places; places--)
+		value *= 10;
+	*ns = value;
+	return true;
+}
+
 bool ifp_decimal_us_to_ns(struct ifp_str text, int64_t *ns)
 {
 	struct parts parts;
 	const char *point;
 	int64_t value, places;
 
+	if (text.len_bytes && read_plain(text, ns))
+		return true;
 	if (!split(text, &parts))
 		return false;
 	point = memchr(parts.digits, '.', (size_t)(parts.end - parts.digits));

@@ -10,25 +10,31 @@
 
 struct field_name {
 	const char *name;
+	uint32_t len_bytes;
 	enum ifp_element_field field;
 };
 
+#define FIELD(name, field)                                                                         \
+	{                                                                                          \
+		name, sizeof(name) - 1, field                                                      \
+	}
+
 static const struct field_name members[] = {
-	{"ph", IFP_FIELD_PH},
-	{"cat", IFP_FIELD_CAT},
-	{"name", IFP_FIELD_NAME},
-	{"pid", IFP_FIELD_PID},
-	{"tid", IFP_FIELD_TID},
-	{"ts", IFP_FIELD_TS},
-	{"dur", IFP_FIELD_DUR},
-	{"id", IFP_FIELD_ID},
-	{"args", IFP_FIELD_ARGS},
+	FIELD("ph", IFP_FIELD_PH),
+	FIELD("cat", IFP_FIELD_CAT),
+	FIELD("name", IFP_FIELD_NAME),
+	FIELD("pid", IFP_FIELD_PID),
+	FIELD("tid", IFP_FIELD_TID),
+	FIELD("ts", IFP_FIELD_TS),
+	FIELD("dur", IFP_FIELD_DUR),
+	FIELD("id", IFP_FIELD_ID),
+	FIELD("args", IFP_FIELD_ARGS),
 };
 
 static const struct field_name arguments[] = {
-	{"device", IFP_FIELD_DEVICE},
-	{"stream", IFP_FIELD_STREAM},
-	{"correlation", IFP_FIELD_CORRELATION},
+	FIELD("device", IFP_FIELD_DEVICE),
+	FIELD("stream", IFP_FIELD_STREAM),
+	FIELD("correlation", IFP_FIELD_CORRELATION),
 };
 
 static struct ifp_str buf_str(const struct ifp_buf *buf)
@@ -38,10 +44,11 @@ static struct ifp_str buf_str(const struct ifp_buf *buf)
 
 /* IFP_FIELD_COUNT when the name is none of the table's. */
 static enum ifp_element_field find(
-	const struct field_name *table, size_t count, const struct ifp_buf *key)
+	const struct field_name *table, size_t count, struct ifp_str name)
 {
 	for (size_t i = 0; i < count; i++)
-		if (ifp_str_is(buf_str(key), table[i].name))
+		if (table[i].len_bytes == name.len_bytes && table[i].name[0] == name.ptr[0] &&
+			!memcmp(table[i].name, name.ptr, name.len_bytes))
 			return table[i].field;
 	return IFP_FIELD_COUNT;
 }
@@ -80,6 +87,19 @@ static int take_value(
 	return err;
 }
 
+static int next_member(struct ifp_element *element, struct ifp_pull *pull, bool *first)
+{
+	return ifp_pull_member_view(pull, first, &element->key, &element->name);
+}
+
+/* Appends what stands before a member's value. */
+static void append_name(struct ifp_buf *out, struct ifp_str name, const char *opening)
+{
+	ifp_buf_append_text(out, opening);
+	ifp_buf_append(out, name.ptr, name.len_bytes);
+	ifp_buf_append_text(out, "\":");
+}
+
 static int take_args(struct ifp_element *element, struct ifp_pull *pull)
 {
 	struct ifp_buf *values = &element->values;
@@ -90,16 +110,12 @@ static int take_args(struct ifp_element *element, struct ifp_pull *pull)
 	if (more)
 		return more;
 	ifp_buf_append_u8(values, '{');
-	while ((more = ifp_pull_member(pull, &first, &element->key)) > 0) {
+	while ((more = next_member(element, pull, &first)) > 0) {
 		int err;
 
-		if (values->len_bytes > start + 1)
-			ifp_buf_append_u8(values, ',');
-		ifp_buf_append_u8(values, '"');
-		ifp_buf_append(values, element->key.data, element->key.len_bytes);
-		ifp_buf_append_text(values, "\":");
+		append_name(values, element->name, values->len_bytes > start + 1 ? ",\"" : "\"");
 		err = take_value(
-			element, pull, find(arguments, IFP_ARRAY_SIZE(arguments), &element->key));
+			element, pull, find(arguments, IFP_ARRAY_SIZE(arguments), element->name));
 		if (err)
 			return err;
 	}
@@ -112,9 +128,7 @@ static int take_args(struct ifp_element *element, struct ifp_pull *pull)
 /* Opens the next member of extra, whose value the caller appends. */
 static void extra_member(struct ifp_element *element, struct ifp_str key)
 {
-	ifp_buf_append_text(&element->extra, element->extra.len_bytes ? ",\"" : "{\"");
-	ifp_buf_append(&element->extra, key.ptr, key.len_bytes);
-	ifp_buf_append_text(&element->extra, "\":");
+	append_name(&element->extra, key, element->extra.len_bytes ? ",\"" : "{\"");
 }
 
 static void keep_as_extra(
@@ -130,7 +144,8 @@ static void keep_as_extra(
 
 static int take_member(struct ifp_element *element, struct ifp_pull *pull)
 {
-	enum ifp_element_field field = find(members, IFP_ARRAY_SIZE(members), &element->key);
+	enum ifp_element_field field = find(members, IFP_ARRAY_SIZE(members), element->name);
+	struct ifp_str name = element->name;
 
 	if (field == IFP_FIELD_ARGS) {
 		int c = ifp_pull_peek(pull);
@@ -139,10 +154,11 @@ static int take_member(struct ifp_element *element, struct ifp_pull *pull)
 			return c;
 		if (c == '{')
 			return take_args(element, pull);
+		name = ifp_str("args"); /* looking ahead may have moved the window */
 	} else if (field != IFP_FIELD_COUNT) {
 		return take_value(element, pull, field);
 	}
-	extra_member(element, buf_str(&element->key));
+	extra_member(element, name);
 	return ifp_pull_value(pull, &element->extra);
 }
 
@@ -328,7 +344,7 @@ int ifp_element_read(struct ifp_element *element, struct ifp_pull *pull, int64_t
 	ifp_buf_clear(&element->extra);
 	memset(element->fields, 0, sizeof(element->fields));
 	ifp_pull_enter(pull, '{');
-	while ((more = ifp_pull_member(pull, &first, &element->key)) > 0) {
+	while ((more = next_member(element, pull, &first)) > 0) {
 		int err = take_member(element, pull);
 
 		if (err)

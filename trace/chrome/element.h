@@ -35,7 +35,8 @@ enum ifp_element_field {
 /* Memory that is used again for each element; {0} is a valid start. */
 struct ifp_element {
 	struct ifp_element_span fields[IFP_FIELD_COUNT];
-	struct ifp_buf key;
+	struct ifp_buf key;  /* a name that cannot be borrowed from the window */
+	struct ifp_str name; /* of the member that is being taken */
 	struct ifp_buf values;
 	struct ifp_buf extra; /* members that the event has no field for, as JSON object */
 	bool without_dur;     /* the slice read last states no duration: it has 0 */

@@ -9,6 +9,13 @@ size_t ifp_text_plain_length(const uint8_t *data, size_t len_bytes)
 {
 	size_t i = 0;
 
+	while (len_bytes - i >= IFP_TEXT_BLOCK_BYTES) {
+		unsigned int plain = ifp_text_plain_in_block(data + i);
+
+		i += plain;
+		if (plain < IFP_TEXT_BLOCK_BYTES)
+			return i;
+	}
 	while (i < len_bytes && data[i] >= 0x20 && data[i] < 0x80 && data[i] != '"' &&
 		data[i] != '\\')
 		i++;

@@ -4,13 +4,14 @@
  * gets it, nothing is built. The full grammar is checked, nesting is limited, memory is the window
  * of the input and what the caller collects.
  *
- * Three faults that real traces have are repaired, not refused: raw control characters in strings,
- * backslashes that begin no escape, bytes that are no UTF-8; and the numbers NaN and Infinity
- * become strings. Belongs to one thread.
+ * Faults that real traces have are repaired, not refused: raw control characters in strings,
+ * backslashes that begin no escape, bytes that are no UTF-8, a comma behind the last member or
+ * element; and the numbers NaN and Infinity become strings. Belongs to one thread.
  */
 #pragma once
 
 #include "core/buf.h"
+#include "core/str.h"
 #include "trace/chrome/input.h"
 
 #include <stdbool.h>
@@ -36,8 +37,20 @@ uint64_t ifp_pull_offset(const struct ifp_pull *pull);
 /* Refuses what stands here: -EBADMSG with a cause that says what was expected, and the offset. */
 int ifp_pull_refuse(const struct ifp_pull *pull, const char *expected);
 
+/* As ifp_pull_peek(), which goes on with it at the end of the window. */
+int ifp_pull_peek_further(struct ifp_pull *pull);
+
 /* The next byte that is no white space, not taken; 0 at the end of input; negative errno. */
-int ifp_pull_peek(struct ifp_pull *pull);
+static inline int ifp_pull_peek(struct ifp_pull *pull)
+{
+	for (; pull->next < pull->end; pull->next++)
+		if (*pull->next > ' ')
+			return *pull->next;
+		else if (*pull->next != ' ' && *pull->next != '\n' && *pull->next != '\t' &&
+			 *pull->next != '\r')
+			break;
+	return ifp_pull_peek_further(pull);
+}
 
 /* Takes '[' or '{', which must be next. */
 int ifp_pull_enter(struct ifp_pull *pull, char bracket);
@@ -48,6 +61,13 @@ int ifp_pull_enter(struct ifp_pull *pull, char bracket);
  * true before the first call and kept by the caller.
  */
 int ifp_pull_member(struct ifp_pull *pull, bool *first, struct ifp_buf *key);
+
+/*
+ * The same, but the name goes to *name, which is borrowed from the window, or from key where it
+ * lies across the window's end or needs repair. It is valid until the next call.
+ */
+int ifp_pull_member_view(
+	struct ifp_pull *pull, bool *first, struct ifp_buf *key, struct ifp_str *name);
 
 /* Moves to the next element of the array entered last: 1 or 0, as above. */
 int ifp_pull_element(struct ifp_pull *pull, bool *first);

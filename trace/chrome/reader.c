@@ -211,6 +211,7 @@ static int next_member(struct ifp_chrome_reader *reader)
 	if (more < 0)
 		return more;
 	if (!more) {
+		reader->counts.repaired += reader->pull.repairs > repairs;
 		more = ifp_pull_end(&reader->pull);
 		return more ? more : finish(reader);
 	}
@@ -246,6 +247,7 @@ static int take_element(struct ifp_chrome_reader *reader, struct ifp_event *even
 /* 1 and *event; 0 when none was given and the state tells how to go on. */
 static int next_element(struct ifp_chrome_reader *reader, struct ifp_event *event)
 {
+	uint64_t repairs = reader->pull.repairs;
 	int more;
 
 	if (array_left_open(reader))
@@ -254,6 +256,7 @@ static int next_element(struct ifp_chrome_reader *reader, struct ifp_event *even
 	if (more < 0)
 		return more;
 	if (!more) {
+		reader->counts.repaired += reader->pull.repairs > repairs;
 		reader->state = IN_OBJECT;
 		if (!reader->array_form)
 			return 0;

@@ -40,7 +40,8 @@ struct ifp_chrome_header ifp_chrome_reader_header(const struct ifp_chrome_reader
 struct ifp_chrome_counts {
 	uint64_t events;    /* elements of traceEvents given */
 	uint64_t repaired;  /* elements and other members with a control character, a bad
-			     * escape, bytes that are no UTF-8, NaN, or a slice without dur */
+			     * escape, bytes that are no UTF-8, NaN, a comma behind the last, or
+			     * a slice without dur; and such a comma behind the last of them */
 	uint64_t set_aside; /* not given: no name, no ph, times that are no numbers */
 	uint64_t bytes;	    /* of JSON read */
 };

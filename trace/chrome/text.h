@@ -8,12 +8,51 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
 /* U+FFFD in UTF-8: stands for what cannot be decoded. */
 #define IFP_TEXT_REPLACEMENT "\xef\xbf\xbd"
 
 static inline bool ifp_text_is_hex(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+#define IFP_TEXT_BLOCK_BYTES 16u
+
+/* As ifp_text_plain_length() for the 16 bytes at data: 0 to 16. */
+static inline unsigned int ifp_text_plain_in_block(const uint8_t *data)
+{
+#if defined(__SSE2__)
+	const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)data);
+	/* As signed numbers, all from 0x80 on lie below 0x20, too. */
+	const __m128i odd = _mm_or_si128(_mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20)),
+		_mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
+			_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'))));
+
+	return (unsigned int)__builtin_ctz(
+		(unsigned int)_mm_movemask_epi8(odd) | 1u << IFP_TEXT_BLOCK_BYTES);
+#elif defined(__aarch64__)
+	const uint8x16_t bytes = vld1q_u8(data);
+	const uint8x16_t odd = vorrq_u8(vcltq_s8(vreinterpretq_s8_u8(bytes), vdupq_n_s8(0x20)),
+		vorrq_u8(vceqq_u8(bytes, vdupq_n_u8('"')), vceqq_u8(bytes, vdupq_n_u8('\\'))));
+	/* Four bits for each byte. */
+	const uint64_t mask =
+		vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(odd), 4)), 0);
+
+	return mask ? (unsigned int)__builtin_ctzll(mask) / 4 : IFP_TEXT_BLOCK_BYTES;
+#else
+	unsigned int i = 0;
+
+	while (i < IFP_TEXT_BLOCK_BYTES && data[i] >= 0x20 && data[i] < 0x80 && data[i] != '"' &&
+		data[i] != '\\')
+		i++;
+	return i;
+#endif
 }
 
 /* Length of the run of printable ASCII without '"' and '\' at the start of data. */

@@ -74,6 +74,8 @@ static void faults_of_real_traces_are_repaired(void **state)
 	assert_scanned("\"C:\\path\\x\"", "\"C:\\\\path\\\\x\"", 2);
 	assert_scanned("\"\\u12 \\u\"", "\"\\\\u12 \\\\u\"", 2);
 	assert_scanned("\"\xff\xc3\"", "\"\xef\xbf\xbd\xef\xbf\xbd\"", 2);
+	assert_scanned("[1 , ]", "[1]", 1);
+	assert_scanned("{\"a\":[{},],}", "{\"a\":[{}]}", 2);
 	assert_scanned("[NaN,-Infinity,inf,nan]", "[\"NaN\",\"-Infinity\",\"inf\",\"nan\"]", 4);
 }
 
@@ -86,10 +88,10 @@ static void everything_else_is_refused_at_its_byte(void **state)
 	assert_refused("{\"a\"", 4);
 	assert_refused("{\"a\" 1}", 5);
 	assert_refused("{\"a\":}", 5);
-	assert_refused("{\"a\":1,}", 7);
 	assert_refused("{a:1}", 1);
 	assert_refused("{\"a\":1 \"b\":2}", 7);
-	assert_refused("[1,]", 3);
+	assert_refused("[1,,]", 3);
+	assert_refused("[,]", 1);
 	assert_refused("[1 2]", 3);
 	assert_refused("[1}", 2);
 	assert_refused("\"abc", 4);
@@ -106,6 +108,40 @@ static void everything_else_is_refused_at_its_byte(void **state)
 	assert_refused("\x0b"
 		       "1",
 		0);
+}
+
+/*
+ * A value that ends well before the window's end is taken another way than one that ends with it:
+ * both must give the same text.
+ */
+static void white_space_behind_a_value_changes_nothing(void **state)
+{
+	static const char *const texts[] = {"{\"a b\":[1,2.50,-0.0,0,-10],\"c\":{},\"\":[]}",
+		"[true,false,null,\"\"]", "\"\\n\\\"\\\\\\/\\b\\f\\r\\t\"", "\"fifteen bytes..\"",
+		"\"sixteen bytes...\"", "\"seventeen bytes..\"", "\"fourteen bytes\\n\"",
+		"12345678901234567890.123456789", "1e5"};
+	static const char *const wrong[] = {"01", "[1.]", "[-]", "[1 2]", "{\"a\" 1}", "[truer]",
+		"[1}", "{\"a\":1]", "[1,,2]", "{1:2}"};
+
+	(void)state;
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(texts); i++) {
+		char spaced[128];
+
+		snprintf(spaced, sizeof(spaced), "%s%40s", texts[i], "");
+		assert_scanned(texts[i], texts[i], 0);
+		assert_scanned(spaced, texts[i], 0);
+	}
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(wrong); i++) {
+		char spaced[128];
+		struct scan s;
+
+		snprintf(spaced, sizeof(spaced), "%s%40s", wrong[i], "");
+		s = scan(spaced, strlen(spaced));
+		if (!s.result)
+			fail_msg("%s is accepted", wrong[i]);
+		ifp_error_clear();
+		ifp_buf_free(&s.text);
+	}
 }
 
 static void a_nul_byte_is_no_end_of_text(void **state)
@@ -168,6 +204,7 @@ int main(void)
 		cmocka_unit_test(white_space_goes_and_all_else_stays),
 		cmocka_unit_test(faults_of_real_traces_are_repaired),
 		cmocka_unit_test(everything_else_is_refused_at_its_byte),
+		cmocka_unit_test(white_space_behind_a_value_changes_nothing),
 		cmocka_unit_test(a_nul_byte_is_no_end_of_text),
 		cmocka_unit_test(nesting_is_limited),
 		cmocka_unit_test(tokens_may_lie_across_the_end_of_the_window),

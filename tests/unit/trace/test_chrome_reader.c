@@ -267,6 +267,30 @@ static void a_raw_control_character_is_repaired_and_counted(void **state)
 	close_all(&f);
 }
 
+static void a_comma_behind_the_last_is_repaired_and_counted(void **state)
+{
+	static const char *const texts[] = {
+		"{\"traceEvents\":[" OP "\"ts\":1,\"dur\":1},]}",
+		"{\"traceEvents\":[" OP "\"ts\":1,\"dur\":1}],}",
+		"{\"traceEvents\":[" OP "\"ts\":1,\"dur\":1,}]}",
+		"{\"traceEvents\":[" OP "\"args\":{\"a\":[1,],},\"ts\":1,\"dur\":1}]}",
+		"{\"a\":[1,],\"traceEvents\":[" OP "\"ts\":1,\"dur\":1}]}",
+		"[" OP "\"ts\":1,\"dur\":1},]",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(texts); i++) {
+		struct fixture f;
+
+		open_text(&f, texts[i]);
+		next_event(&f);
+		assert_int_equal(f.event.start, 1000);
+		no_more_events(&f);
+		assert_int_equal(ifp_chrome_reader_counts(f.reader).repaired, 1);
+		close_all(&f);
+	}
+}
+
 static void events_before_the_damage_are_given(void **state)
 {
 	static const char json[] =
@@ -411,6 +435,7 @@ int main(void)
 		cmocka_unit_test(flows_have_their_id_as_correlation),
 		cmocka_unit_test(what_is_no_event_is_set_aside_and_counted),
 		cmocka_unit_test(a_raw_control_character_is_repaired_and_counted),
+		cmocka_unit_test(a_comma_behind_the_last_is_repaired_and_counted),
 		cmocka_unit_test(events_before_the_damage_are_given),
 		cmocka_unit_test(a_text_that_is_no_trace_is_refused),
 		cmocka_unit_test(gzip_is_told_by_its_first_bytes_and_may_have_members),
