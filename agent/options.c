@@ -33,7 +33,7 @@ static const struct ifp_option options[] = {
 		.doc = "Steps to let pass before a window that starts as soon as possible. "
 		       "Default: 1."},
 	{.name = "duration", .argument = "TIME", .type = IFP_OPTION_DURATION,
-		.offset = OFFSET(duration_ns),
+		.offset = OFFSET(duration_ns), .min = IFP_NS_PER_MS, .max = 3600 * IFP_NS_PER_S,
 		.doc = "Length of the window for programs without optimizer steps, such as "
 		       "inference. Default: 2s."},
 	{.name = "collector", .argument = "ADDRESS", .type = IFP_OPTION_TEXT,
@@ -133,6 +133,7 @@ int ifp_agent_windows(
 	const struct ifp_option_list *steps, uint32_t world, struct ifp_window_wishes *out)
 {
 	struct ifp_window_wishes wishes = {0};
+	uint64_t last = 0; /* of the windows so far */
 
 	if (!steps->count) {
 		wishes.items[0].count = default_steps(world);
@@ -147,6 +148,12 @@ int ifp_agent_windows(
 				steps->items[i]);
 		if (!wish.count)
 			continue;
+		if (wish.first && wish.first <= last)
+			return ifp_fail(-EINVAL,
+				"--steps %s: windows of given steps have to come one behind the other",
+				steps->items[i]);
+		if (wish.first)
+			last = wish.first + wish.count - 1;
 		if (wishes.count == IFP_AGENT_MAX_WINDOWS)
 			return ifp_fail(-EINVAL, "--steps is given more than %d times",
 				IFP_AGENT_MAX_WINDOWS);

@@ -48,19 +48,15 @@ static int meet(struct ifp_agent *agent, bool *usage)
 	if (!agent->output_parent)
 		return ifp_fail(-ENOMEM, "no memory for a path");
 	wish.output_parent = agent->output_parent;
-	if (ifp_rendezvous_starts_collector(&wish)) {
-		*usage = true;
+	err = ifp_rendezvous_check(&wish);
+	if (!err && ifp_rendezvous_starts_collector(&wish))
 		err = ifp_output_make(options->output, agent->facts.program,
 			agent->facts.started_realtime_ns, &agent->output);
-		if (err)
-			return err;
-		*usage = false;
-	}
+	*usage = err != 0;
+	if (err)
+		return err;
 	agent->facts.output = wish.output = agent->output;
-	err = ifp_rendezvous_meet(&wish, &agent->rendezvous);
-	/* an address or a key file that the user has given and that cannot be right */
-	*usage = err && options->collector;
-	return err;
+	return ifp_rendezvous_meet(&wish, &agent->rendezvous);
 }
 
 static int connect_collector(struct ifp_agent *agent)

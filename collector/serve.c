@@ -9,6 +9,7 @@
 #include "core/error.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,14 +52,25 @@ static void report(const struct ifp_collector_options *options, const char *word
 		close(fd);
 }
 
+static int check_options(const struct ifp_collector_options *options)
+{
+	if (options->output && !*options->output)
+		return ifp_fail(-EINVAL, "the name of the output directory is empty");
+	if (options->ready_fd != STDOUT_FILENO && fcntl((int)options->ready_fd, F_GETFD) < 0)
+		return ifp_fail(-EINVAL, "--ready-fd %d is not open", (int)options->ready_fd);
+	return 0;
+}
+
 static int set_up(const struct ifp_collector_options *options, struct ifp_session_config *config,
 	struct ifp_server **server, struct ifp_session **session)
 {
 	static struct ifp_keys keys; /* lives as long as the session */
 	bool has_keys = options->key_file != NULL;
-	int err;
+	int err = check_options(options);
 
-	if (has_keys && (err = ifp_keys_read(options->key_file, &keys)))
+	if (!err && has_keys)
+		err = ifp_keys_read(options->key_file, &keys);
+	if (err)
 		return err;
 	config->server_key = has_keys ? keys.server_public : NULL;
 	config->stop_fd = open_stop_fd();

@@ -48,7 +48,7 @@ struct ifp_option {
 	enum ifp_option_type type;
 	size_t offset;		    /* of the value in the command's values struct */
 	const char *const *choices; /* IFP_OPTION_CHOICE: words, NULL-terminated */
-	int64_t min, max;	    /* IFP_OPTION_INT; both 0 = no limits */
+	int64_t min, max;	    /* IFP_OPTION_INT and _DURATION (ns); both 0 = no limits */
 };
 
 /*

@@ -129,6 +129,20 @@ static int store_int(
 	return 0;
 }
 
+static int store_duration(
+	const struct ifp_option *option, const char *text, int64_t *value, const char *where)
+{
+	bool limited = option->min || option->max;
+
+	if (!parse_scaled(text, duration_units, value))
+		return ifp_fail(-EINVAL,
+			"%s: \"%s\" is no duration (such as 500us, 2ms, 1.5s, 1min)", where, text);
+	if (limited && (*value < option->min || *value > option->max))
+		return ifp_fail(-EINVAL, "%s: %s is not between %" PRId64 " and %" PRId64 " ms",
+			where, text, option->min / IFP_NS_PER_MS, option->max / IFP_NS_PER_MS);
+	return 0;
+}
+
 void ifp_option_join_choices(
 	const struct ifp_option *option, const char *separator, struct ifp_buf *out)
 {
@@ -169,10 +183,7 @@ static int store_one(
 		return ifp_fail(
 			-EINVAL, "%s: \"%s\" is no size (such as 500000, 64MiB, 2GB)", where, text);
 	case IFP_OPTION_DURATION:
-		if (parse_scaled(text, duration_units, place))
-			return 0;
-		return ifp_fail(-EINVAL,
-			"%s: \"%s\" is no duration (such as 500us, 2ms, 1.5s, 1min)", where, text);
+		return store_duration(option, text, place, where);
 	default:
 		*(const char **)place = text;
 		return 0;

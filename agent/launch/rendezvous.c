@@ -6,6 +6,7 @@
 #include "core/cleanup.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "trace/wire/address.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -203,6 +204,22 @@ static bool starts_with(const char *text, const char *prefix)
 	return !strncmp(text, prefix, strlen(prefix));
 }
 
+int ifp_rendezvous_check(const struct ifp_rendezvous_wish *wish)
+{
+	struct ifp_keys keys;
+	int err = wish->collector ? ifp_address_check(wish->collector, false) : 0;
+
+	if (err)
+		return ifp_fail(err, "--collector %s", wish->collector);
+	if (!wish->key_file)
+		return 0;
+	if (!wish->collector)
+		return ifp_fail(-EINVAL,
+			"--key-file is of use with --collector only: keys for a collector that "
+			"infprof-agent starts are made for each job");
+	return ifp_keys_read(wish->key_file, &keys);
+}
+
 static int meet_named(const struct ifp_rendezvous_wish *wish, struct ifp_rendezvous *r)
 {
 	char host[INET_ADDRSTRLEN] = "127.0.0.1";
@@ -220,14 +237,11 @@ static int meet_named(const struct ifp_rendezvous_wish *wish, struct ifp_rendezv
 		if (!err)
 			r->ping = text_of(
 				"ipc://%s/ping-%u", r->directory.path, wish->identity->rank);
-	} else if (starts_with(wish->collector, "tcp://")) {
+	} else {
 		if (!starts_with(wish->collector, "tcp://127.") &&
 			!starts_with(wish->collector, "tcp://localhost:"))
 			own_address(host);
 		r->ping = text_of("tcp://%s:*", host);
-	} else {
-		err = ifp_fail(-EINVAL, "--collector %s: give tcp://HOST:PORT or ipc:///PATH",
-			wish->collector);
 	}
 	if (!err && (!r->address || !r->ping))
 		err = no_memory();

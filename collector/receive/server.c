@@ -5,6 +5,7 @@
 #include "core/cleanup.h"
 #include "core/error.h"
 #include "trace/archive/frame.h"
+#include "trace/wire/address.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <zmq.h>
 
@@ -66,17 +68,21 @@ static bool is_loopback(const char *listen)
 	return false;
 }
 
-/* ZeroMQ replaces the socket file of a live collector without a word: this asks first. */
+/*
+ * ZeroMQ replaces whatever file has the name, that of a live collector too, without a word: this
+ * asks first.
+ */
 static int check_ipc_free(const char *path)
 {
 	IFP_CLEANUP_FD int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct stat st;
 
 	if (fd < 0)
 		return ifp_fail_errno("make a socket");
-	if (strlen(path) >= sizeof(address.sun_path))
-		return ifp_fail(-EINVAL, "the path %s is longer than %zu characters", path,
-			sizeof(address.sun_path) - 1);
+	if (lstat(path, &st) == 0 && !S_ISSOCK(st.st_mode))
+		return ifp_fail(-EADDRINUSE,
+			"listen on ipc://%s: there is another file of that name", path);
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
 	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
 		return ifp_fail(-EADDRINUSE, "another collector listens on ipc://%s", path);
@@ -86,11 +92,10 @@ static int check_ipc_free(const char *path)
 static int check_address(const char *listen, const struct ifp_keys *keys)
 {
 	const char *ipc = after(listen, "ipc://");
+	int err = ifp_address_check(listen, true);
 
-	if (!ipc && !after(listen, "tcp://"))
-		return ifp_fail(-EINVAL,
-			"address \"%s\" has neither the form tcp://HOST:PORT nor ipc:///PATH",
-			listen);
+	if (err)
+		return ifp_fail(err, "listen on %s", listen);
 	if (!keys && !is_loopback(listen))
 		return ifp_fail(-EPERM,
 			"listening on %s without keys would let anybody in: give --key-file (made "

@@ -40,7 +40,12 @@ class Usage(harness.TestCase):
         self.assertRefused(["--steps", "5:1", "--", "PROGRAM"], 2, ["--steps 5:1"])
         self.assertRefused(["--warmup", "x", "--", "PROGRAM"], 2, ["warmup"])
         self.assertRefused(["--clock", "sundial", "--", "PROGRAM"], 2, ["clock", "sundial"])
-        self.assertRefused(["--collector", "here", "--", "PROGRAM"], 2, ["--collector here"])
+        self.assertRefused(["--duration", "0", "--", "PROGRAM"], 2, ["duration"])
+        for address in ("here", "tcp://head", "tcp://127.0.0.1:99999", "ipc://collector"):
+            self.assertRefused(
+                ["--collector", address, "--", "PROGRAM"], 2, [f"--collector {address}"]
+            )
+        self.assertRefused(["--key-file", "k", "--", "PROGRAM"], 2, ["--key-file", "--collector"])
         self.assertRefused(
             ["--collector", "tcp://h:1", "--key-file", "/nonexistent", "--", "PROGRAM"],
             2,

@@ -39,17 +39,32 @@ static void test_few_ranks_get_the_steps_that_their_verdict_needs(void **state)
 
 static void test_counts_and_ranges_may_be_mixed(void **state)
 {
-	const char *items[] = {"3", "200:205", "7:7"};
+	const char *items[] = {"7:7", "3", "200:205"};
 	struct ifp_window_wishes wishes;
 
 	(void)state;
 	assert_ok(read_steps(items, 3, &wishes));
 	assert_int_equal(wishes.count, 3);
-	assert_int_equal(wishes.items[0].count, 3);
-	assert_int_equal(wishes.items[1].first, 200);
-	assert_int_equal(wishes.items[1].count, 6);
-	assert_int_equal(wishes.items[2].first, 7);
-	assert_int_equal(wishes.items[2].count, 1);
+	assert_int_equal(wishes.items[0].first, 7);
+	assert_int_equal(wishes.items[0].count, 1);
+	assert_int_equal(wishes.items[1].count, 3);
+	assert_int_equal(wishes.items[2].first, 200);
+	assert_int_equal(wishes.items[2].count, 6);
+}
+
+static void test_ranges_come_one_behind_the_other(void **state)
+{
+	const char *overlapping[] = {"10:20", "3", "20:25"};
+	const char *backwards[] = {"200:205", "7:7"};
+	struct ifp_window_wishes wishes;
+
+	(void)state;
+	assert_int_equal(read_steps(overlapping, 3, &wishes), -EINVAL);
+	assert_non_null(strstr(ifp_error_cause(0), "--steps 20:25"));
+	ifp_error_clear();
+	assert_int_equal(read_steps(backwards, 2, &wishes), -EINVAL);
+	assert_non_null(strstr(ifp_error_cause(0), "--steps 7:7"));
+	ifp_error_clear();
 }
 
 static void test_zero_records_none(void **state)
@@ -84,6 +99,7 @@ int main(void)
 		cmocka_unit_test(test_without_the_option_five_steps_are_recorded),
 		cmocka_unit_test(test_few_ranks_get_the_steps_that_their_verdict_needs),
 		cmocka_unit_test(test_counts_and_ranges_may_be_mixed),
+		cmocka_unit_test(test_ranges_come_one_behind_the_other),
 		cmocka_unit_test(test_zero_records_none),
 		cmocka_unit_test(test_anything_else_is_refused),
 	};

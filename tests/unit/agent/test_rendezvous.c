@@ -222,7 +222,7 @@ static void test_an_address_given_by_the_user_is_taken(void **state)
 	assert_string_equal(rendezvous.ping, "tcp://127.0.0.1:*");
 	ifp_rendezvous_free(&rendezvous);
 	wish.collector = "collector:5555";
-	assert_int_equal(ifp_rendezvous_meet(&wish, &rendezvous), -EINVAL);
+	assert_int_equal(ifp_rendezvous_check(&wish), -EINVAL);
 	ifp_error_clear();
 }
 

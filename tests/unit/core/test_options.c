@@ -16,6 +16,7 @@ struct values {
 	int64_t ranks;
 	int64_t limit_bytes;
 	int64_t wait_ns;
+	int64_t rest_ns;
 	int clock;
 	struct ifp_option_list steps;
 };
@@ -33,6 +34,8 @@ static const struct ifp_option table[] = {
 		offsetof(struct values, limit_bytes), NULL, 0, 0},
 	{"wait", 'w', "TIME", "", "Patience.", IFP_OPTION_DURATION,
 		offsetof(struct values, wait_ns), NULL, 0, 0},
+	{"rest", 0, "TIME", NULL, "Time between two.", IFP_OPTION_DURATION,
+		offsetof(struct values, rest_ns), NULL, 2 * IFP_NS_PER_MS, 60 * IFP_NS_PER_S},
 	{"clock", 0, "HOW", NULL, "How to align.", IFP_OPTION_CHOICE,
 		offsetof(struct values, clock), clocks, 0, 0},
 	{"steps", 0, "RANGE", NULL, "What to record, as a count or a range.", IFP_OPTION_LIST,
@@ -198,6 +201,8 @@ static void bad_use_gives_one_clear_cause(void **state)
 		"--wait", "5");
 	assert_refused(f, "--wait: \"-5s\" is no duration (such as 500us, 2ms, 1.5s, 1min)",
 		"--wait", "-5s");
+	assert_refused(f, "--rest: 1ms is not between 2 and 60000 ms", "--rest", "1ms");
+	assert_refused(f, "--rest: 2min is not between 2 and 60000 ms", "--rest", "2min");
 	assert_refused(f, "--memory-limit: \"9999999999GiB\" is no size (such as 500000, 64MiB, 2GB)",
 		"--memory-limit", "9999999999GiB");
 }
@@ -387,7 +392,7 @@ static void completion_offers_options_and_choices(void **state)
 	complete("tool --clock m", 2, offers, sizeof(offers));
 	assert_string_equal(offers, "mpi ");
 	complete("tool --", 1, offers, sizeof(offers));
-	assert_string_equal(offers, "--quiet --output --ranks --memory-limit --wait --clock "
+	assert_string_equal(offers, "--quiet --output --ranks --memory-limit --wait --rest --clock "
 				    "--steps --config --help --version ");
 }
 
