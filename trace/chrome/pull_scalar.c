@@ -126,20 +126,26 @@ int ifp_pull_string(struct ifp_pull *pull, struct ifp_buf *out)
 	}
 }
 
-/* Appends digits; refuses when there is none. */
+/* Appends digits, window by window; refuses when there is none. */
 static int digits(struct ifp_pull *pull, struct ifp_buf *out)
 {
-	unsigned int count = 0;
+	bool any = false;
 	int c;
 
-	for (; (c = ifp_pull_look(pull)) >= '0' && c <= '9'; count++) {
+	while ((c = ifp_pull_look(pull)) >= '0' && c <= '9') {
+		const uint8_t *first = pull->next;
+
+		if (out && out->len_bytes > IFP_PULL_MAX_TEXT_BYTES)
+			return ifp_pull_refuse(pull, "no more text (the limit is 64 MiB)");
+		while (pull->next < pull->end && *pull->next >= '0' && *pull->next <= '9')
+			pull->next++;
 		if (out)
-			ifp_buf_append_u8(out, (uint8_t)c);
-		pull->next++;
+			ifp_buf_append(out, first, (size_t)(pull->next - first));
+		any = true;
 	}
 	if (c < 0)
 		return c;
-	return count ? 0 : ifp_pull_refuse(pull, "a digit");
+	return any ? 0 : ifp_pull_refuse(pull, "a digit");
 }
 
 static int take_if(struct ifp_pull *pull, const char *accepted, struct ifp_buf *out)

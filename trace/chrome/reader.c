@@ -149,6 +149,8 @@ static int take_header_member(struct ifp_chrome_reader *reader)
 		reader->base_known = true;
 		return 0;
 	}
+	if (reader->others.len_bytes + reader->value.len_bytes > IFP_PULL_MAX_TEXT_BYTES)
+		return ifp_pull_refuse(&reader->pull, "a smaller header (the limit is 64 MiB)");
 	ifp_buf_append_text(&reader->others, reader->others.len_bytes ? ",\"" : "{\"");
 	ifp_buf_append(&reader->others, reader->key.data, reader->key.len_bytes);
 	ifp_buf_append_text(&reader->others, "\":");

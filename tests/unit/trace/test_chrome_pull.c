@@ -4,6 +4,9 @@
 #include "memory_file.h"
 #include "test.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 struct scan {
 	int result;
 	uint64_t repairs;
@@ -157,6 +160,28 @@ static void a_nul_byte_is_no_end_of_text(void **state)
 	ifp_error_clear();
 }
 
+/* All that is collected goes to memory: a damaged file must not fill it. */
+static void text_is_limited(void **state)
+{
+	size_t len_bytes = (size_t)IFP_PULL_MAX_TEXT_BYTES + (1 << 20);
+	char *json = malloc(len_bytes);
+
+	(void)state;
+	assert_non_null(json);
+	for (const char *first = "1\""; *first; first++) {
+		struct scan s;
+
+		memset(json, '1', len_bytes);
+		json[0] = *first;
+		s = scan(json, len_bytes);
+		assert_int_equal(s.result, -EBADMSG);
+		assert_non_null(strstr(ifp_error_cause(0), "64 MiB"));
+		ifp_error_clear();
+		ifp_buf_free(&s.text);
+	}
+	free(json);
+}
+
 static void nesting_is_limited(void **state)
 {
 	char json[2 * (IFP_PULL_MAX_DEPTH + 1) + 1] = {0};
@@ -206,6 +231,7 @@ int main(void)
 		cmocka_unit_test(everything_else_is_refused_at_its_byte),
 		cmocka_unit_test(white_space_behind_a_value_changes_nothing),
 		cmocka_unit_test(a_nul_byte_is_no_end_of_text),
+		cmocka_unit_test(text_is_limited),
 		cmocka_unit_test(nesting_is_limited),
 		cmocka_unit_test(tokens_may_lie_across_the_end_of_the_window),
 	};

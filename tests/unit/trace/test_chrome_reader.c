@@ -6,6 +6,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <zlib.h>
 
 struct fixture {
@@ -326,6 +327,28 @@ static void a_text_that_is_no_trace_is_refused(void **state)
 	ifp_error_clear();
 }
 
+/* Members around the events are kept until the end: a damaged file must not fill the memory. */
+static void a_header_is_limited(void **state)
+{
+	static const char member[] = "\"a\":\"";
+	const size_t value_bytes = 40u << 20, member_bytes = strlen(member) + value_bytes + 2;
+	char *json = malloc(1 + 2 * member_bytes);
+	struct fixture f = {0};
+
+	(void)state;
+	assert_non_null(json);
+	memset(json, 'x', 1 + 2 * member_bytes);
+	json[0] = '{';
+	for (char *at = json + 1; at < json + 2 * member_bytes; at += member_bytes) {
+		memcpy(at, member, strlen(member));
+		memcpy(at + member_bytes - 2, "\",", 2);
+	}
+	open_bytes(&f, json, 1 + 2 * member_bytes);
+	damaged_at(&f, "the limit is 64 MiB");
+	close_all(&f);
+	free(json);
+}
+
 static size_t gzip(char *text, uint8_t *out, size_t size_bytes)
 {
 	z_stream stream = {0};
@@ -438,6 +461,7 @@ int main(void)
 		cmocka_unit_test(a_comma_behind_the_last_is_repaired_and_counted),
 		cmocka_unit_test(events_before_the_damage_are_given),
 		cmocka_unit_test(a_text_that_is_no_trace_is_refused),
+		cmocka_unit_test(a_header_is_limited),
 		cmocka_unit_test(gzip_is_told_by_its_first_bytes_and_may_have_members),
 		cmocka_unit_test(a_gzip_file_that_is_cut_off_gives_what_it_holds),
 		cmocka_unit_test(the_samples_are_read_whole),
