@@ -14,6 +14,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #define GZIP_LEVEL 4
 #define ALL_RANKS (-1)
@@ -33,7 +35,8 @@ static const struct ifp_option options[] = {
 		.letter = 'o',
 		.argument = "FILE",
 		.environment = "",
-		.doc = "The file to write; compressed when its name ends in .gz.",
+		.doc = "The file to write; compressed when its name ends in .gz. - is the standard "
+		       "output.",
 		.type = IFP_OPTION_TEXT,
 		.offset = offsetof(struct values, output)},
 	{.name = "format",
@@ -228,6 +231,27 @@ static void export_free(struct export *e)
 	ifp_buf_free(&e->key);
 }
 
+/* An archive that is its own export would be lost. */
+static int check_output(const char *output, const char *archive)
+{
+	struct stat there, here;
+
+	if (stat(output, &there) == 0 && stat(archive, &here) == 0 && there.st_dev == here.st_dev &&
+		there.st_ino == here.st_ino)
+		return ifp_fail(
+			-EINVAL, "%s is the archive itself: give another file with -o", output);
+	return 0;
+}
+
+/* Not between the events, where these go to the standard output. */
+static void print_summary(const struct export *e, const char *output)
+{
+	if (strcmp(output, IFP_CHROME_STANDARD_OUTPUT) != 0)
+		printf("%s: %" PRIu64 " events\n", output, e->written);
+	if (e->without_phase)
+		ifp_log_warn("%" PRIu64 " events of unknown kind were left out", e->without_phase);
+}
+
 static int run(const void *values, const struct ifp_arguments *arguments)
 {
 	const struct values *v = values;
@@ -239,6 +263,8 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 		return ifp_verb_usage(&ifp_verb_export, "-o FILE is missing");
 	err = ifp_verb_archive(arguments->items[0], path);
 	if (!err)
+		err = check_output(v->output, path);
+	if (!err)
 		err = ifp_run_open(path, &e.run);
 	if (!err)
 		err = ifp_chrome_writer_open(v->output, GZIP_LEVEL,
@@ -249,9 +275,7 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 		err = ifp_chrome_writer_close(&e.writer);
 	if (err < 0)
 		return err;
-	printf("%s: %" PRIu64 " events\n", v->output, e.written);
-	if (e.without_phase)
-		ifp_log_warn("%" PRIu64 " events of unknown kind were left out", e.without_phase);
+	print_summary(&e, v->output);
 	return IFP_EXIT_OK;
 }
 

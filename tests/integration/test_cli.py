@@ -156,6 +156,41 @@ class Export(Cli):
         self.assertEqual(sorted(processes.values()), [f"rank {r} node1" for r in range(4)])
         self.assertEqual({e["pid"] for e in events}, set(processes))
 
+    def test_the_archive_itself_is_not_overwritten(self):
+        archive = self.sample()
+        link = self.folder / "link"
+        link.symlink_to(archive)
+        before = archive.read_bytes()
+        for output in (archive, link):
+            self.assertRefused(infprof("export", self.folder, "-o", output), 1, "archive itself")
+        self.assertEqual(archive.read_bytes(), before)
+
+    def test_pipes_devices_and_the_standard_output_are_written_to(self):
+        archive = self.sample()
+        plain = self.folder / "plain.json"
+        self.assertEnded(infprof("export", archive, "-o", plain), 0)
+        expected = plain.read_text()
+        self.assertEqual(infprof("export", archive, "-o", "-").stdout, expected)
+        # the same, with what the verb prints behind it
+        result = infprof("export", archive, "-o", "/dev/stdout")
+        self.assertTrue(result.stdout.startswith(expected))
+        device = self.folder / "full"
+        device.symlink_to("/dev/full")  # should it be replaced, then not for everybody
+        self.assertRefused(
+            infprof("export", archive, "-o", device), 1, "No space left on device"
+        )
+        self.assertTrue(device.is_symlink())
+        self.assertEqual(set(self.folder.iterdir()), {archive, plain, device})
+
+    def test_the_target_of_a_link_is_replaced(self):
+        archive = self.sample()
+        target, link = self.folder / "target.json", self.folder / "link.json"
+        target.write_text("earlier")
+        link.symlink_to(target)
+        self.assertEnded(infprof("export", archive, "-o", link), 0)
+        self.assertTrue(link.is_symlink())
+        self.assertIn("traceEvents", json.loads(target.read_text()))
+
     def test_one_rank_keeps_its_numbers(self):
         archive = self.sample(ranks=4, steps=6)
         events = harness.export(archive, rank=2)

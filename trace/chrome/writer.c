@@ -19,7 +19,7 @@
 
 struct ifp_chrome_writer {
 	char *path;
-	char *temporary;
+	char *temporary; /* NULL = written under its own name */
 	gzFile file;
 	struct ifp_buf chunk;
 	uint64_t written_bytes;
@@ -60,18 +60,57 @@ static void open_mode(const char *path, int gzip_level, char mode[4])
 	mode[2] = '\0';
 }
 
-static int open_temporary(struct ifp_chrome_writer *writer, int gzip_level)
+/*
+ * A device or a pipe is written to: a new file in its place would be no use to anybody. Of a link,
+ * the file that it leads to is replaced.
+ */
+static int choose_names(struct ifp_chrome_writer *writer, const char *path)
 {
-	IFP_CLEANUP_FD int fd = -1;
+	struct stat st;
+	bool exists = stat(path, &st) == 0;
+	bool direct = !strcmp(path, IFP_CHROME_STANDARD_OUTPUT) ||
+		      (exists && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
+
+	if (exists && S_ISDIR(st.st_mode))
+		return ifp_fail(-EISDIR, "create %s: it is a directory", path);
+	writer->path = exists && !direct ? realpath(path, NULL) : strdup(path);
+	if (!writer->path)
+		return ifp_fail_errno("create %s", path);
+	if (direct)
+		return 0;
+	if (asprintf(&writer->temporary, "%s" SUFFIX, writer->path) < 0) {
+		writer->temporary = NULL;
+		return ifp_fail(-ENOMEM, "create %s: out of memory", path);
+	}
+	return 0;
+}
+
+static const char *written_name(const struct ifp_chrome_writer *writer)
+{
+	return writer->temporary ? writer->temporary : writer->path;
+}
+
+static int open_descriptor(const struct ifp_chrome_writer *writer)
+{
+	if (writer->temporary)
+		return open(writer->temporary,
+			O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+	if (!strcmp(writer->path, IFP_CHROME_STANDARD_OUTPUT))
+		return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+	return open(writer->path, O_WRONLY | O_CLOEXEC);
+}
+
+static int open_file(struct ifp_chrome_writer *writer, int gzip_level)
+{
+	IFP_CLEANUP_FD int fd = open_descriptor(writer);
 	char mode[4];
 
-	fd = open(writer->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
 	if (fd < 0)
-		return ifp_fail_errno("create %s", writer->temporary);
+		return ifp_fail_errno("create %s", written_name(writer));
 	open_mode(writer->path, gzip_level, mode);
 	writer->file = gzdopen(fd, mode);
 	if (!writer->file)
-		return ifp_fail(-ENOMEM, "create %s: out of memory", writer->temporary);
+		return ifp_fail(-ENOMEM, "create %s: out of memory", written_name(writer));
 	(void)IFP_TAKE_FD(fd);
 	gzbuffer(writer->file, CHUNK_BYTES);
 	return 0;
@@ -83,10 +122,11 @@ int ifp_chrome_writer_open(
 	IFP_CLEANUP(release) struct ifp_chrome_writer *writer = calloc(1, sizeof(*writer));
 	int err;
 
-	if (!writer || !(writer->path = strdup(path)) ||
-		asprintf(&writer->temporary, "%s" SUFFIX, path) < 0)
+	if (!writer)
 		return ifp_fail(-ENOMEM, "create %s: out of memory", path);
-	err = open_temporary(writer, gzip_level);
+	err = choose_names(writer, path);
+	if (!err)
+		err = open_file(writer, gzip_level);
 	if (err)
 		return err;
 	writer->first = true;
@@ -106,7 +146,7 @@ static void flush(struct ifp_chrome_writer *writer)
 		writer->err = ifp_buf_status(chunk);
 	if (!writer->err && chunk->len_bytes &&
 		gzwrite(writer->file, chunk->data, (unsigned int)chunk->len_bytes) <= 0)
-		writer->err = ifp_fail_errno("write %s", writer->temporary);
+		writer->err = ifp_fail_errno("write %s", written_name(writer));
 	writer->written_bytes += chunk->len_bytes;
 	ifp_buf_clear(chunk);
 }
@@ -208,9 +248,9 @@ int ifp_chrome_writer_close(struct ifp_chrome_writer **writer)
 	if (!w->err) {
 		errno = 0;
 		if (gzclose(IFP_TAKE_PTR(w->file)) != Z_OK)
-			w->err = ifp_fail_errno("write %s", w->temporary);
+			w->err = ifp_fail_errno("write %s", written_name(w));
 	}
-	if (!w->err && rename(w->temporary, w->path))
+	if (!w->err && w->temporary && rename(w->temporary, w->path))
 		w->err = ifp_fail_errno("rename %s to %s", w->temporary, w->path);
 	if (!w->err) {
 		free(w->temporary);
