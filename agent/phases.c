@@ -3,6 +3,7 @@
 
 #include "agent/ledger.h"
 #include "agent/verdict.h"
+#include "core/buf.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -191,6 +192,7 @@ static void turn_ending(struct ifp_agent *agent, int64_t now_ns)
 
 static void keep_spool(struct ifp_agent *agent)
 {
+	IFP_CLEANUP_BUF struct ifp_buf words = {0};
 	char name[128], *path = NULL;
 
 	add_document(agent, IFP_FRAME_END, agent->end_document);
@@ -200,9 +202,13 @@ static void keep_spool(struct ifp_agent *agent)
 		ifp_log_chain(IFP_LOG_WARN);
 		return;
 	}
-	ifp_log_warn("the collector has not taken everything; add the rest with: "
-		     "infprof collect %s -o %s",
-		path, agent->session.output ? agent->session.output : "DIR");
+	ifp_buf_append_shell_word(&words, path);
+	ifp_buf_append_text(&words, " -o ");
+	ifp_buf_append_shell_word(&words, agent->session.output ? agent->session.output : "DIR");
+	ifp_buf_append_u8(&words, '\0');
+	ifp_log_warn("the collector has not taken everything; add the rest with: infprof collect "
+		     "%s",
+		words.failed ? path : (const char *)words.data);
 	free(path);
 }
 

@@ -4,6 +4,7 @@
 
 #include "collector/report/report.h"
 #include "collector/timeline/timeline.h"
+#include "core/buf.h"
 #include "core/cleanup.h"
 #include "core/error.h"
 
@@ -48,12 +49,22 @@ static const struct ifp_command command = {
 	.options_anywhere = true,
 };
 
-static void print_files(const struct ifp_timeline_result *result, const char *output)
+static int print_command(const char *output)
+{
+	IFP_CLEANUP_BUF struct ifp_buf word = {0};
+
+	ifp_buf_append_shell_word(&word, output);
+	ifp_buf_append_u8(&word, '\0');
+	if (!word.failed)
+		printf("tensorboard --logdir %s\n", (const char *)word.data);
+	return ifp_buf_status(&word);
+}
+
+static void print_files(const struct ifp_timeline_result *result)
 {
 	for (uint32_t i = 0; i < result->count; i++)
 		printf("%s  %" PRIu64 " bytes, %" PRIu64 " events\n", result->files[i].path,
 			result->files[i].bytes, result->files[i].events);
-	printf("tensorboard --logdir %s\n", output);
 }
 
 static int run(const void *values, const struct ifp_arguments *arguments)
@@ -81,8 +92,9 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 	if (err < 0)
 		return err;
 	puts(report.headline);
-	print_files(&result, v->output);
-	return IFP_EXIT_OK;
+	print_files(&result);
+	err = print_command(v->output);
+	return err < 0 ? err : IFP_EXIT_OK;
 }
 
 const struct ifp_verb ifp_verb_timeline = {

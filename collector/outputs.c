@@ -4,6 +4,7 @@
 #include "collector/report/report.h"
 #include "collector/store/run.h"
 #include "collector/timeline/timeline.h"
+#include "core/buf.h"
 #include "core/cleanup.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -38,8 +39,7 @@ static void add_ledger(cJSON *lines, const struct ifp_run *run)
 
 	while ((row = ifp_report_ledger_group(run, &next, &line))) {
 		ifp_buf_append_u8(&line, 0);
-		if (worth_a_line(row) && !ifp_buf_status(&line) &&
-			told++ < IFP_OUTPUTS_MAX_LINES)
+		if (worth_a_line(row) && !ifp_buf_status(&line) && told++ < IFP_OUTPUTS_MAX_LINES)
 			add_line(lines, (const char *)line.data);
 		ifp_buf_clear(&line);
 	}
@@ -101,7 +101,7 @@ int ifp_outputs_draw(const char *archive, const char *output, cJSON *verdict)
 	IFP_CLEANUP_REPORT struct ifp_report report = {0};
 	cJSON *lines = cJSON_AddArrayToObject(verdict, "lines");
 	cJSON *files = cJSON_AddArrayToObject(verdict, "files");
-	char command[4200];
+	IFP_CLEANUP_BUF struct ifp_buf command = {0};
 	int err = ifp_run_open(archive, &run);
 
 	if (err)
@@ -114,7 +114,10 @@ int ifp_outputs_draw(const char *archive, const char *output, cJSON *verdict)
 	add_file_in(files, output, "report.json");
 	add_ledger(lines, run);
 	cJSON_AddStringToObject(verdict, "text", report.headline);
-	snprintf(command, sizeof(command), "tensorboard --logdir %s", output);
-	cJSON_AddStringToObject(verdict, "command", command);
-	return 0;
+	ifp_buf_append_text(&command, "tensorboard --logdir ");
+	ifp_buf_append_shell_word(&command, output);
+	ifp_buf_append_u8(&command, '\0');
+	if (!command.failed)
+		cJSON_AddStringToObject(verdict, "command", (const char *)command.data);
+	return ifp_buf_status(&command);
 }

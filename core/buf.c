@@ -114,6 +114,42 @@ void ifp_buf_printf(struct ifp_buf *buf, const char *format, ...)
 	buf->len_bytes += (size_t)needed;
 }
 
+static bool is_control(char c)
+{
+	return (unsigned char)c < 0x20 || c == 0x7f;
+}
+
+static bool has_control(const char *text)
+{
+	while (*text && !is_control(*text))
+		text++;
+	return *text;
+}
+
+void ifp_buf_append_shell_word(struct ifp_buf *buf, const char *text)
+{
+	static const char harmless[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				       "0123456789_@%+=:,./-";
+	bool escapes = has_control(text);
+
+	if (*text && !text[strspn(text, harmless)]) {
+		ifp_buf_append_text(buf, text);
+		return;
+	}
+	ifp_buf_append_text(buf, escapes ? "$'" : "'");
+	for (; *text; text++) {
+		if (is_control(*text))
+			ifp_buf_printf(buf, "\\%03o", (unsigned int)*text);
+		else if (*text == '\'')
+			ifp_buf_append_text(buf, escapes ? "\\'" : "'\\''");
+		else if (*text == '\\' && escapes)
+			ifp_buf_append_text(buf, "\\\\");
+		else
+			ifp_buf_append_u8(buf, (uint8_t)*text);
+	}
+	ifp_buf_append_u8(buf, '\'');
+}
+
 void ifp_buf_clear(struct ifp_buf *buf)
 {
 	buf->len_bytes = 0;

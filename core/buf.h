@@ -37,6 +37,12 @@ void ifp_buf_append_text(struct ifp_buf *buf, const char *text);
 void ifp_buf_printf(struct ifp_buf *buf, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/*
+ * Text as one word of a shell's command line, quoted where it has to be. It stays on one line:
+ * control characters are written in the form of $'\012'.
+ */
+void ifp_buf_append_shell_word(struct ifp_buf *buf, const char *text);
+
 /* Empties the buffer and keeps its memory; a failure is forgotten. */
 void ifp_buf_clear(struct ifp_buf *buf);
 

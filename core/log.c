@@ -36,6 +36,16 @@ static const char *label(enum ifp_log_level level)
 	}
 }
 
+/* One message is one line, and names of files and texts from the network cannot steer a terminal.
+ */
+static void blank_controls(char *text)
+{
+	for (; *text; text++) {
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			*text = '?';
+	}
+}
+
 void ifp_log(enum ifp_log_level level, const char *format, ...)
 {
 	char line[LINE_BYTES];
@@ -50,6 +60,7 @@ void ifp_log(enum ifp_log_level level, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line + used, sizeof(line) - used - 1, format, args);
 	va_end(args);
+	blank_controls(line);
 	used = strlen(line);
 	line[used++] = '\n';
 	/* stderr may be gone (a closed terminal): then there is nobody left to tell */

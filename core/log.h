@@ -8,7 +8,7 @@
  * INFO   one line on progress or results; --quiet hides it
  * DEBUG  for developers of infprof; shown when INFPROF_DEBUG is set
  *
- * Thread-safe: a line is written with one write(2).
+ * Control characters in a message are shown as "?". Thread-safe: a line is written with one write(2).
  */
 #pragma once
 

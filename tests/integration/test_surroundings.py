@@ -94,6 +94,30 @@ class ClosedFiles(harness.TestCase):
         self.assertEqual(bad.read_bytes(), good.read_bytes())
 
 
+class Names(harness.TestCase):
+    def test_names_with_blanks_quotes_and_control_characters(self):
+        names = ["my runs", "it's $HOME", 'a"b\\c', "two\nlines\x1b[31m", "-x", "%s%n"]
+        for name in [*names, "latin \udce9"]:
+            output = self.folder / name / "run"
+            result = harness.run([AGENT, "-o", output, "--", "true"])
+            self.assertEnded(result, 0)
+            self.assertTrue((output / "report.json").exists())
+            for line in result.stderr.splitlines():
+                self.assertTrue(line.startswith("infprof: "), repr(line))
+                self.assertNotIn("\x1b", line)
+            command = result.stderr.splitlines()[-1]
+            self.assertIn("tensorboard --logdir ", command)
+            word = command.partition("--logdir ")[2]
+            if "\udce9" not in name:  # harness.run() decodes what the agent prints
+                read = subprocess.run(
+                    ["bash", "-c", f"printf %s {word}"],
+                    stdout=subprocess.PIPE,
+                    timeout=60,
+                    check=True,
+                ).stdout
+                self.assertEqual(os.fsdecode(read), str(output))
+
+
 class Limits(harness.TestCase):
     def test_a_limit_for_files_costs_the_recording_and_not_the_program(self):
         def limit():

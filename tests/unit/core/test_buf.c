@@ -3,7 +3,8 @@
 
 #include "test.h"
 
-/* Values whose varints have every length from 1 to 10 bytes, and the extremes of the zigzag form. */
+/* Values whose varints have every length from 1 to 10 bytes, and the extremes of the zigzag form.
+ */
 static void varints_come_back(void **state)
 {
 	IFP_CLEANUP_BUF struct ifp_buf buf = {0};
@@ -50,11 +51,34 @@ static void varint_longer_than_ten_bytes_is_refused(void **state)
 	assert_true(cursor.failed);
 }
 
+static void assert_word(const char *text, const char *expected)
+{
+	IFP_CLEANUP_BUF struct ifp_buf buf = {0};
+
+	ifp_buf_append_shell_word(&buf, text);
+	ifp_buf_append_u8(&buf, 0);
+	assert_ok(ifp_buf_status(&buf));
+	assert_string_equal((const char *)buf.data, expected);
+}
+
+static void words_of_a_shell_are_quoted_where_they_have_to_be(void **state)
+{
+	(void)state;
+	assert_word("/home/me/infprof-out/train-20261201", "/home/me/infprof-out/train-20261201");
+	assert_word("", "''");
+	assert_word("my runs/$a", "'my runs/$a'");
+	assert_word("it's", "'it'\\''s'");
+	assert_word("a\\b", "'a\\b'");
+	assert_word("two\nlines it's \\ \x1b", "$'two\\012lines it\\'s \\\\ \\033'");
+	assert_word("\xc3\xa9", "'\xc3\xa9'");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(varints_come_back),
 		cmocka_unit_test(reading_past_the_end_fails_and_stays_failed),
+		cmocka_unit_test(words_of_a_shell_are_quoted_where_they_have_to_be),
 		cmocka_unit_test(varint_longer_than_ten_bytes_is_refused),
 	};
 
