@@ -51,7 +51,8 @@ static void append_group(struct ifp_buf *out, const struct ifp_run *run, uint32_
 
 		if (!alike(row, rows.like))
 			continue;
-		sum += row->count;
+		if (__builtin_add_overflow(sum, row->count, &sum))
+			sum = INT64_MAX;
 		if (row->rank != IFP_FRAME_NO_RANK && row->rank >= limit)
 			limit = row->rank + 1;
 	}

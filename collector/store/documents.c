@@ -183,6 +183,10 @@ static int take_frame(struct ifp_run *run, uint64_t i, struct ifp_buf *buf)
 	struct ifp_frame frame;
 	int err;
 
+	if (listed->rank != IFP_FRAME_NO_RANK && listed->rank >= IFP_RUN_WORLD_MAX) {
+		run->damaged_documents++;
+		return 0;
+	}
 	if (listed->type == IFP_FRAME_EVENTS)
 		return listed->rank == IFP_FRAME_NO_RANK ? 0 : take_block(run, i, listed);
 	err = ifp_archive_reader_load(run->reader, i, buf, &frame);

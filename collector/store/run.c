@@ -15,7 +15,6 @@
 
 /* Rows for missing ranks one by one up to here; what goes beyond is one row. */
 #define MISSING_RANK_ROWS 32u
-#define WORLD_MAX 1048576
 
 int ifp_run_ledger_add(struct ifp_run *run, const struct ifp_ledger_row *row)
 {
@@ -84,11 +83,10 @@ static void find_world(struct ifp_run *run)
 	for (uint32_t i = 0; i < run->member_count; i++) {
 		if (world < 1)
 			ifp_document_get_int(run->members[i].seen.document, "world", &world);
-		if (run->members[i].seen.rank < WORLD_MAX)
-			least = run->members[i].seen.rank + 1;
+		least = run->members[i].seen.rank + 1;
 	}
-	if (world > WORLD_MAX)
-		world = WORLD_MAX;
+	if (world > IFP_RUN_WORLD_MAX)
+		world = IFP_RUN_WORLD_MAX;
 	run->world = world > least ? (uint32_t)world : least;
 }
 

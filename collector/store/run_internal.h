@@ -5,6 +5,9 @@
 #include "collector/store/run.h"
 #include "core/arena.h"
 
+/* No job has more ranks; frames of ranks beyond are damaged, or were written to do harm. */
+#define IFP_RUN_WORLD_MAX 1048576u
+
 /* An EVENTS frame of a rank. */
 struct ifp_run_block {
 	uint64_t frame; /* its number in the archive */

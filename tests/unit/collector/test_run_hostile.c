@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Archives with damage anywhere, and with documents and stamps that no agent would have written. */
+#include "collector/report/report.h"
 #include "collector/store/run.h"
 
 #include "core/cleanup.h"
@@ -154,6 +155,50 @@ static void extreme_stamps_are_survived(void **state)
 	assert_int_equal(open_and_load(), 4 + 6 * 6 * 3);
 }
 
+static void append_rows(uint32_t rank, const char *json)
+{
+	struct ifp_frame frame = {.type = IFP_FRAME_LEDGER,
+		.rank = rank,
+		.payload = (const uint8_t *)json,
+		.payload_bytes = (uint32_t)strlen(json)};
+	struct ifp_archive_writer *writer = NULL;
+
+	assert_ok(ifp_archive_writer_open(path, false, &writer));
+	assert_ok(ifp_archive_writer_append(writer, &frame, NULL));
+	assert_ok(ifp_archive_writer_close(&writer));
+}
+
+/* Ranks that no job has would each be looked at, one after the other. */
+static void ranks_beyond_any_job_are_left_out(void **state)
+{
+	IFP_CLEANUP(ifp_run_close) struct ifp_run *run = NULL;
+
+	(void)state;
+	make_small_run();
+	append_rows(IFP_FRAME_NO_RANK - 1, "{\"rows\":[{\"what\":\"far\",\"count\":1}]}");
+	assert_ok(ifp_run_open(path, &run));
+	assert_int_equal(ifp_run_rank_count(run), 2);
+	assert_int_equal(ifp_run_world(run), 2);
+	assert_int_equal(ifp_run_ledger_count(run), 1);
+	assert_string_equal(ifp_run_ledger(run, 0)->what, "archive-damaged");
+}
+
+static void sums_of_the_ledger_stay_in_range(void **state)
+{
+	IFP_CLEANUP(ifp_run_close) struct ifp_run *run = NULL;
+	IFP_CLEANUP_BUF struct ifp_buf text = {0};
+
+	(void)state;
+	make_small_run();
+	for (uint32_t rank = 0; rank < 2; rank++)
+		append_rows(
+			rank, "{\"rows\":[{\"what\":\"w\",\"count\":\"9223372036854775807\"}]}");
+	assert_ok(ifp_run_open(path, &run));
+	ifp_report_ledger_text(run, &text);
+	ifp_buf_append_u8(&text, 0);
+	assert_non_null(strstr((const char *)text.data, "w 9223372036854775807, ranks 0, 1"));
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, make_path, remove_file)
 
 int main(void)
@@ -163,6 +208,8 @@ int main(void)
 		TEST(every_cut_opens),
 		TEST(strange_documents_are_survived),
 		TEST(extreme_stamps_are_survived),
+		TEST(ranks_beyond_any_job_are_left_out),
+		TEST(sums_of_the_ledger_stay_in_range),
 	};
 
 	return RUN_TESTS(tests);
