@@ -260,15 +260,20 @@ bool ifp_ring_put(const struct ifp_mark *mark)
 	return written;
 }
 
+/* A push or a pop of which no depth is known, to whoever made it and to the reader. */
+static int put_without_depth(struct ifp_mark *mark, uint64_t why)
+{
+	mark->value = why;
+	ifp_ring_put(mark);
+	return -1;
+}
+
 int ifp_ring_push(struct ifp_mark *mark)
 {
 	uint16_t *depth;
 
-	if (mark->stack >= IFP_STACKS_TRACKED) {
-		mark->value = IFP_MARK_DEPTH_UNKNOWN;
-		ifp_ring_put(mark);
-		return -1;
-	}
+	if (mark->stack >= IFP_STACKS_TRACKED)
+		return put_without_depth(mark, IFP_MARK_DEPTH_UNKNOWN);
 	depth = &writer.depth[mark->stack];
 	mark->value = *depth;
 	if (*depth < UINT16_MAX)
@@ -281,17 +286,11 @@ int ifp_ring_pop(struct ifp_mark *mark)
 {
 	uint16_t *depth;
 
-	if (mark->stack >= IFP_STACKS_TRACKED) {
-		mark->value = IFP_MARK_DEPTH_UNKNOWN;
-		ifp_ring_put(mark);
-		return -1;
-	}
+	if (mark->stack >= IFP_STACKS_TRACKED)
+		return put_without_depth(mark, IFP_MARK_DEPTH_UNKNOWN);
 	depth = &writer.depth[mark->stack];
-	if (!*depth) {
-		mark->value = IFP_MARK_DEPTH_NONE;
-		ifp_ring_put(mark);
-		return -1;
-	}
+	if (!*depth)
+		return put_without_depth(mark, IFP_MARK_DEPTH_NONE);
 	mark->value = --*depth;
 	ifp_ring_put(mark);
 	return (int)mark->value;

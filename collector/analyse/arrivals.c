@@ -34,15 +34,15 @@ int64_t ifp_arrival_lateness(
 	return arrival_ns[rank] - ifp_median(scratch_ns, n);
 }
 
-static uint32_t last_rank(const int64_t *arrival_ns, uint32_t rank_count)
+uint32_t ifp_index_of_largest(const int64_t *values, uint32_t count)
 {
-	uint32_t last = 0;
+	uint32_t largest = 0;
 
-	for (uint32_t r = 1; r < rank_count; r++) {
-		if (arrival_ns[r] > arrival_ns[last])
-			last = r;
+	for (uint32_t i = 1; i < count; i++) {
+		if (values[i] > values[largest])
+			largest = i;
 	}
-	return last;
+	return largest;
 }
 
 /* The collectives of one step of one rank. */
@@ -112,7 +112,7 @@ static int add_worst(struct matcher *m, struct ifp_arrivals *out)
 		for (uint32_t r = 0; r < out->rank_count; r++)
 			m->row_ns[r] = m->spans[r].first[k].start_ns;
 		late_ns = ifp_arrival_lateness(m->row_ns, out->rank_count,
-			last_rank(m->row_ns, out->rank_count), m->scratch_ns);
+			ifp_index_of_largest(m->row_ns, out->rank_count), m->scratch_ns);
 		if (late_ns > worst_ns) {
 			worst_ns = late_ns;
 			worst = k;

@@ -68,6 +68,9 @@ void ifp_arrivals_free(struct ifp_arrivals *arrivals);
 /* The median; of an even number the mean of the middle two. Sorts values. count >= 1. */
 int64_t ifp_median(int64_t *values, size_t count);
 
+/* Where the largest value is, the first of equal ones. count >= 1. */
+uint32_t ifp_index_of_largest(const int64_t *values, uint32_t count);
+
 /*
  * Arrival of one rank minus the median of the others' arrivals. scratch_ns has room for
  * rank_count - 1 values; rank_count >= 2.

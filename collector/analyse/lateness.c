@@ -33,17 +33,6 @@ static int64_t *row(const struct work *w, uint32_t step)
 	return w->late_ns + (size_t)step * w->ranks;
 }
 
-static uint32_t index_of_largest(const int64_t *values, uint32_t count)
-{
-	uint32_t largest = 0;
-
-	for (uint32_t i = 1; i < count; i++) {
-		if (values[i] > values[largest])
-			largest = i;
-	}
-	return largest;
-}
-
 uint32_t ifp_lateness_steps_needed(uint32_t rank_count)
 {
 	uint32_t steps = 1;
@@ -60,7 +49,7 @@ static void fill_lateness(struct work *w)
 
 		for (uint32_t r = 0; r < w->ranks; r++)
 			row(w, s)[r] = ifp_arrival_lateness(arrival_ns, w->ranks, r, w->values);
-		w->last[s] = index_of_largest(arrival_ns, w->ranks);
+		w->last[s] = ifp_index_of_largest(arrival_ns, w->ranks);
 	}
 }
 
@@ -111,7 +100,7 @@ static int64_t largest_sum(struct work *w)
 		for (uint32_t r = 0; r < w->ranks; r++)
 			w->sums_ns[r] += row(w, s)[r];
 	}
-	return w->sums_ns[index_of_largest(w->sums_ns, w->ranks)];
+	return w->sums_ns[ifp_index_of_largest(w->sums_ns, w->ranks)];
 }
 
 /*
@@ -220,7 +209,7 @@ static void test(struct work *w, struct ifp_lateness *out)
 
 	limit_hiccups(w);
 	observed_ns = largest_sum(w);
-	out->candidate = index_of_largest(w->sums_ns, w->ranks);
+	out->candidate = ifp_index_of_largest(w->sums_ns, w->ranks);
 	fill_lateness(w); /* without the limits */
 	describe_candidate(w, out);
 	regular = (uint64_t)out->steps_late * 100 >= (uint64_t)w->steps * MIN_LAST_PERCENT;
