@@ -22,8 +22,7 @@ static const struct ifp_command command = {
 	.description =
 		"Reads every frame of archives (.ifp) and every event of Chrome traces (JSON, also "
 		"gzipped, as PyTorch writes them) and prints one line for each FILE. The exit "
-		"status "
-		"is 1 when any of them is damaged. Nothing is changed.",
+		"status is 1 when any of them is damaged. Nothing is changed.",
 	.options_anywhere = true,
 };
 

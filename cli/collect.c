@@ -33,12 +33,9 @@ static const struct ifp_command command = {
 	.synopsis = "SPOOL... -o ARCHIVE|DIR",
 	.summary = "add what agents kept on disk to the archive of their run",
 	.description = "When an agent cannot reach the collector, it keeps what it has recorded in "
-		       "a spool "
-		       "file and prints its path. This command adds such files to the archive. "
-		       "Frames that "
-		       "are there already are left out, so a file can be added twice without harm. "
-		       "Files of "
-		       "another job are refused.",
+		       "a spool file and prints its path. This command adds such files to the "
+		       "archive. Frames that are there already are left out, so a file can be "
+		       "added twice without harm. Files of another job are refused.",
 	.options = options,
 	.option_count = IFP_ARRAY_SIZE(options),
 	.options_anywhere = true,

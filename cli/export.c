@@ -50,8 +50,7 @@ static const struct ifp_option options[] = {
 		.argument = "R",
 		.environment = "",
 		.doc = "Only the events of this rank, with processes and flows numbered as they "
-		       "were "
-		       "recorded.",
+		       "were recorded.",
 		.type = IFP_OPTION_INT,
 		.offset = offsetof(struct values, rank),
 		.max = UINT32_MAX},
@@ -64,8 +63,7 @@ static const struct ifp_command command = {
 	.description =
 		"Writes every event that the archive holds, none left out, with times of the whole "
 		"job that start at 0. Without --rank, processes get new numbers, so that those of "
-		"two "
-		"ranks never meet. To look at a run in TensorBoard, use infprof-timeline(1).",
+		"two ranks never meet. To look at a run in TensorBoard, use infprof-timeline(1).",
 	.options = options,
 	.option_count = IFP_ARRAY_SIZE(options),
 	.options_anywhere = true,

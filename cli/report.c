@@ -26,9 +26,8 @@ static const struct ifp_command command = {
 	.description =
 		"Reads an archive and prints one line with the verdict, then every rank with its "
 		"steps, its end and its clock, the recorded windows, and the ledger of what did "
-		"not "
-		"arrive. DIR is the output directory of a run and means DIR/run.ifp. Nothing is "
-		"written.",
+		"not arrive. DIR is the output directory of a run and means DIR/run.ifp. Nothing "
+		"is written.",
 	.options = options,
 	.option_count = IFP_ARRAY_SIZE(options),
 	.options_anywhere = true,

@@ -40,8 +40,7 @@ static const struct ifp_command command = {
 	.description =
 		"Draws what the archive holds, also when the run or its collector was killed, and "
 		"writes the reports beside it. Files of the same names are replaced; the archive "
-		"is "
-		"not changed.",
+		"is not changed.",
 	.options = options,
 	.option_count = IFP_ARRAY_SIZE(options),
 	.sections = sections,

@@ -32,8 +32,7 @@ static const struct ifp_option options[] = {
 		.environment = "INFPROF_COLLECTOR_OUTPUT",
 		.offset = OFFSET(output),
 		.doc = "Directory for archive, timelines and report. A run that is in it already "
-		       "is "
-		       "gone on with. Default: infprof-out/collector-TIME."},
+		       "is gone on with. Default: infprof-out/collector-TIME."},
 	{.name = "job",
 		.argument = "NAME",
 		.type = IFP_OPTION_TEXT,
@@ -56,8 +55,7 @@ static const struct ifp_option options[] = {
 		.environment = "INFPROF_COLLECTOR_KEY_FILE",
 		.offset = OFFSET(key_file),
 		.doc = "Keys of the job, made by --keygen: everything is encrypted, and only "
-		       "agents "
-		       "with the same file get in."},
+		       "agents with the same file get in."},
 	{.name = "keygen",
 		.argument = "FILE",
 		.type = IFP_OPTION_TEXT,
@@ -101,10 +99,9 @@ const struct ifp_command ifp_collector_command = {
 	.summary = "receive what the agents of a job record",
 	.description =
 		"Serves one job: stores what its agents send in one archive, makes all ranks "
-		"record "
-		"the same steps, has their clocks compared, and draws the timeline when the last "
-		"rank has ended. infprof-agent starts one by itself; start it by hand for jobs "
-		"whose hosts share no file system.",
+		"record the same steps, has their clocks compared, and draws the timeline when the "
+		"last rank has ended. infprof-agent starts one by itself; start it by hand for "
+		"jobs whose hosts share no file system.",
 	.options = options,
 	.option_count = IFP_ARRAY_SIZE(options),
 	.sections = sections,

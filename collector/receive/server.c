@@ -99,8 +99,7 @@ static int check_address(const char *listen, const struct ifp_keys *keys)
 	if (!keys && !is_loopback(listen))
 		return ifp_fail(-EPERM,
 			"listening on %s without keys would let anybody in: give --key-file (made "
-			"by "
-			"infprof-collector --keygen FILE)",
+			"by infprof-collector --keygen FILE)",
 			listen);
 	return ipc ? check_ipc_free(ipc) : 0;
 }
