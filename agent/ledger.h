@@ -14,7 +14,7 @@ struct ifp_ledger_facts {
 	uint64_t events_lost; /* no place in memory and spool, or no block could be made */
 	bool collector_lost;  /* was gone for a time, or still is */
 	bool windows_wanted;
-	uint64_t events_cut;	 /* recorded behind a window's last step */
+	uint64_t events_cut;	/* recorded behind a window's last step */
 	uint64_t windows_tried; /* handed to Kineto, whatever came of them */
 	uint32_t hook;		/* enum ifp_hook_bits */
 	uint64_t steps;

@@ -59,6 +59,7 @@ int ifp_session_next(
 void ifp_session_tick(
 	struct ifp_session *session, int64_t now_ns, const struct ifp_agent_counters *counters);
 
+/* The program has failed: the END document so far, so that the other ranks flush at once. */
 void ifp_session_failing(struct ifp_session *session, const char *end_document);
 
 /* To be called each turn once all frames are acknowledged: says BYE again until it is answered. */

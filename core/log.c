@@ -36,7 +36,8 @@ static const char *label(enum ifp_log_level level)
 	}
 }
 
-/* One message is one line, and names of files and texts from the network cannot steer a terminal.
+/*
+ * One message is one line, and names of files and texts from the network cannot steer a terminal.
  */
 static void blank_controls(char *text)
 {

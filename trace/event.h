@@ -22,27 +22,27 @@
 
 /* Numbers are part of the archive format: append only. */
 enum ifp_event_kind {
-	IFP_EVENT_SLICE = 0,      /* has a start and a duration ("X") */
-	IFP_EVENT_INSTANT = 1,    /* a moment ("i") */
-	IFP_EVENT_COUNTER = 2,    /* args hold the values ("C") */
-	IFP_EVENT_FLOW_START = 3, /* correlation = id of the flow ("s") */
-	IFP_EVENT_FLOW_STEP = 4,  /* ("t") */
-	IFP_EVENT_FLOW_END = 5,   /* ("f") */
-	IFP_EVENT_META = 6,       /* names and order of lanes in imported traces ("M") */
-	IFP_EVENT_BEGIN = 7,      /* half a slice ("B") */
-	IFP_EVENT_END = 8,        /* the other half ("E") */
+	IFP_EVENT_SLICE = 0,	      /* has a start and a duration ("X") */
+	IFP_EVENT_INSTANT = 1,	      /* a moment ("i") */
+	IFP_EVENT_COUNTER = 2,	      /* args hold the values ("C") */
+	IFP_EVENT_FLOW_START = 3,     /* correlation = id of the flow ("s") */
+	IFP_EVENT_FLOW_STEP = 4,      /* ("t") */
+	IFP_EVENT_FLOW_END = 5,	      /* ("f") */
+	IFP_EVENT_META = 6,	      /* names and order of lanes in imported traces ("M") */
+	IFP_EVENT_BEGIN = 7,	      /* half a slice ("B") */
+	IFP_EVENT_END = 8,	      /* the other half ("E") */
 	IFP_EVENT_ASYNC_BEGIN = 9,    /* ("b") */
 	IFP_EVENT_ASYNC_INSTANT = 10, /* ("n") */
 	IFP_EVENT_ASYNC_END = 11,     /* ("e") */
-	IFP_EVENT_OTHER = 12,         /* any other phase; kept, not drawn */
+	IFP_EVENT_OTHER = 12,	      /* any other phase; kept, not drawn */
 	IFP_EVENT_KIND_MAX = 13,
 };
 
 /* Where an event comes from. Numbers are part of the archive format: append only. */
 enum ifp_event_source {
-	IFP_SOURCE_MARK = 0,   /* mark.h, import infprof */
+	IFP_SOURCE_MARK = 0, /* mark.h, import infprof */
 	IFP_SOURCE_NVTX = 1,
-	IFP_SOURCE_STEP = 2,   /* an optimizer step: instant, category "step", correlation = number */
+	IFP_SOURCE_STEP = 2, /* an optimizer step: instant, category "step", correlation = number */
 	IFP_SOURCE_KINETO = 3, /* Kineto's JSON: a window of the run, or an imported file */
 	IFP_SOURCE_MAX = 4,
 };

@@ -22,8 +22,8 @@ void ifp_marks_free(struct ifp_marks **marks);
  * Sets INFPROF_SEGMENT, INFPROF_LIBRARY (path of libinfprof.so) and, where no other tool has
  * taken it, NVTX_INJECTION64_PATH.
  */
-int ifp_marks_environment(struct ifp_marks *marks, struct ifp_environment *environment,
-	const char *library_path);
+int ifp_marks_environment(
+	struct ifp_marks *marks, struct ifp_environment *environment, const char *library_path);
 
 /* The control page: hook bits, step counter. Shared with running processes. */
 struct ifp_segment_header *ifp_marks_segment(struct ifp_marks *marks);
@@ -41,14 +41,14 @@ int ifp_marks_drain(struct ifp_marks *marks, const struct ifp_sink *sink);
 int ifp_marks_finish(struct ifp_marks *marks, const struct ifp_sink *sink);
 
 struct ifp_marks_counters {
-	uint64_t events;          /* handed to the sink */
-	uint64_t dropped_full;    /* marks that found their ring full, or interrupted another mark */
+	uint64_t events;       /* handed to the sink */
+	uint64_t dropped_full; /* marks that found their ring full, or interrupted another mark */
 	uint64_t dropped_no_ring; /* marks of threads that found no free ring */
 	uint64_t names_cut;
-	uint64_t ranges_open;     /* closed without an end of their own: args say "unfinished" */
+	uint64_t ranges_open;	  /* closed without an end of their own: args say "unfinished" */
 	uint64_t pops_unmatched;  /* ends of ranges whose begin was dropped or never made */
 	uint64_t ranges_too_deep; /* not kept: more than a thousand open at once on one thread */
-	uint64_t damaged;         /* places in a ring that the program has overwritten */
+	uint64_t damaged;	  /* places in a ring that the program has overwritten */
 };
 
 struct ifp_marks_counters ifp_marks_counters(const struct ifp_marks *marks);

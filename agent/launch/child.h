@@ -44,8 +44,7 @@ static inline bool ifp_child_running(const struct ifp_child *child)
 /* Ended with status 0. */
 bool ifp_child_succeeded(const struct ifp_child *child);
 
-/* Ends this process as the program has ended: the same exit status, or the same signal (no core).
- */
+/* Ends this process as the program has ended: with its status, or by its signal (no core). */
 _Noreturn void ifp_child_exit_like(const struct ifp_child *child);
 
 /* Dies of a signal, without a core of its own. */

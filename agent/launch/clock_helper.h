@@ -29,7 +29,7 @@ int ifp_clock_helper_fd(const struct ifp_clock_helper *helper);
  * within its deadline (it is never killed once it is in MPI_Init: killing it would take the job
  * down; it is left alone).
  */
-int ifp_clock_helper_poll(struct ifp_clock_helper *helper, const struct ifp_clock_edge **edges,
-	uint32_t *edge_count);
+int ifp_clock_helper_poll(
+	struct ifp_clock_helper *helper, const struct ifp_clock_edge **edges, uint32_t *edge_count);
 
 void ifp_clock_helper_free(struct ifp_clock_helper **helper);

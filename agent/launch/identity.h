@@ -19,7 +19,7 @@ struct ifp_identity {
 	const char *launcher; /* "torchrun", "openmpi", "pmix", "slurm", "pmi", or "none" */
 	uint32_t rank, world;
 	uint32_t local_rank;
-	uint32_t local_size; /* ranks on this host; 0 = the launcher does not say */
+	uint32_t local_size;		  /* ranks on this host; 0 = the launcher does not say */
 	char job[IFP_IDENTITY_JOB_BYTES]; /* equal on all ranks; letters, digits, "._-" only */
 	/* The launcher sends its signals to the rank's whole process group, program included. */
 	bool signals_group;

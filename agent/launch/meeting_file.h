@@ -13,7 +13,7 @@
 /* PARENT/.infprof-rendezvous-JOB.json; owned by the caller, NULL without memory. */
 char *ifp_meeting_file_path(const char *parent, const char *job);
 
-/* Replaces an older file. All keys are written: agents use them to serve each other's pings, too. */
+/* Replaces an older file. Writes all keys: agents serve each other's pings with them, too. */
 int ifp_meeting_file_write(const char *path, const char *address, const struct ifp_keys *keys);
 
 /*

@@ -38,7 +38,7 @@ bool ifp_rendezvous_starts_collector(const struct ifp_rendezvous_wish *wish);
 /* Whether an address and a key file that the user has given can be right: a cause when not. */
 int ifp_rendezvous_check(const struct ifp_rendezvous_wish *wish);
 
-/* The wish is a checked one. Blocks up to the deadline; -ETIMEDOUT when rank 0 has not been there until then. */
+/* The wish is a checked one. Blocks up to the deadline; -ETIMEDOUT when rank 0 was not there. */
 int ifp_rendezvous_meet(const struct ifp_rendezvous_wish *wish, struct ifp_rendezvous *out);
 
 void ifp_rendezvous_free(struct ifp_rendezvous *rendezvous);

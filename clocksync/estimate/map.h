@@ -50,13 +50,13 @@ struct ifp_clock_solution;
  * rank without a single tuple gets no map (its events cannot be placed). Edges may stand in any
  * rank's samples; edges that no clocks can have given are left out. -ENOMEM only.
  */
-int ifp_clock_solve(const struct ifp_clock_rank *ranks, uint32_t count,
-	struct ifp_clock_solution **out);
+int ifp_clock_solve(
+	const struct ifp_clock_rank *ranks, uint32_t count, struct ifp_clock_solution **out);
 void ifp_clock_solution_free(struct ifp_clock_solution **solution);
 
 /* The map of ranks[i]; NULL when it has none. Owned by the solution. */
-const struct ifp_clock_map *ifp_clock_solution_map(const struct ifp_clock_solution *solution,
-	uint32_t i);
+const struct ifp_clock_map *ifp_clock_solution_map(
+	const struct ifp_clock_solution *solution, uint32_t i);
 
 /* Index of the reference rank; UINT32_MAX when no rank has a map. */
 uint32_t ifp_clock_solution_reference(const struct ifp_clock_solution *solution);
@@ -68,10 +68,10 @@ int64_t ifp_clock_solution_drift_ppm(const struct ifp_clock_solution *solution);
 uint32_t ifp_clock_solution_rejected_edges(const struct ifp_clock_solution *solution);
 
 /* A stamp of the given domain, first to the rank's own RAW clock, then to the job's time. */
-ifp_local_ns ifp_clock_map_local(const struct ifp_clock_map *map, enum ifp_clock_domain domain,
-	int64_t stamp);
-ifp_global_ns ifp_clock_map_global(const struct ifp_clock_map *map, enum ifp_clock_domain domain,
-	int64_t stamp);
+ifp_local_ns ifp_clock_map_local(
+	const struct ifp_clock_map *map, enum ifp_clock_domain domain, int64_t stamp);
+ifp_global_ns ifp_clock_map_global(
+	const struct ifp_clock_map *map, enum ifp_clock_domain domain, int64_t stamp);
 
 /* Certified half width at a moment; INT64_MAX when unaligned. */
 int64_t ifp_clock_map_bound_ns(const struct ifp_clock_map *map, ifp_global_ns at);
@@ -79,11 +79,11 @@ int64_t ifp_clock_map_bound_ns(const struct ifp_clock_map *map, ifp_global_ns at
 struct ifp_clock_summary {
 	enum ifp_clock_method method;
 	bool over_mpi;
-	uint32_t epochs;          /* exchanges that this rank's node has taken part in */
-	int64_t offset_ns;        /* local RAW minus job time at the first exchange */
-	double rate_ppm;          /* drift of local RAW against job time */
-	int64_t bound_ns;         /* largest over the run; INT64_MAX when unaligned */
-	int64_t realtime_steps;   /* jumps of REALTIME against RAW seen in the tuples */
+	uint32_t epochs;	/* exchanges that this rank's node has taken part in */
+	int64_t offset_ns;	/* local RAW minus job time at the first exchange */
+	double rate_ppm;	/* drift of local RAW against job time */
+	int64_t bound_ns;	/* largest over the run; INT64_MAX when unaligned */
+	int64_t realtime_steps; /* jumps of REALTIME against RAW seen in the tuples */
 };
 
 struct ifp_clock_summary ifp_clock_map_summary(const struct ifp_clock_map *map);

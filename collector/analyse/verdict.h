@@ -52,8 +52,7 @@ struct ifp_verdict {
 	int64_t late_ns;	/* its median lateness */
 	uint32_t steps_late;	/* steps in which it was the last */
 	double p;
-	int64_t bound_ns; /* the lateness is certain to that: clock bounds and biases of two ranks
-			   */
+	int64_t bound_ns; /* of the lateness: the clocks' bounds and biases of two ranks */
 	int64_t spread_min_ns, spread_max_ns;
 	uint32_t most_last; /* as in lateness.h */
 	bool another_each_time;

@@ -49,7 +49,7 @@ uint32_t ifp_clocks_of(const struct ifp_clocks *clocks, uint32_t rank);
 /* CLOCK_DONE of a rank below world: stores its edges. */
 void ifp_clocks_done(struct ifp_clocks *clocks, uint32_t rank, const cJSON *document);
 
-/* The rank's program has ended; well: with status 0. The agent is still there. */
+/* The rank's program has ended, and its agent is still there. */
 void ifp_clocks_program_ended(struct ifp_clocks *clocks, uint32_t rank, int64_t now_ns);
 /* The agent is not there any more. */
 void ifp_clocks_gone(struct ifp_clocks *clocks, uint32_t rank);

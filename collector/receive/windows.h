@@ -47,7 +47,10 @@ struct ifp_windows;
 int ifp_windows_new(const struct ifp_outlet *outlet, uint32_t world, struct ifp_windows **out);
 void ifp_windows_free(struct ifp_windows **windows);
 
-/* What the user wants: windows, warmup, duration_ms of the HELLO of rank 0. */
+/*
+ * What the user wants: windows, warmup, duration_ms (cut at a day) of the HELLO of rank 0. Only the
+ * first call counts. -EINVAL for more than 1000 windows, -ENOMEM; there are none then.
+ */
 int ifp_windows_wish(struct ifp_windows *windows, const cJSON *hello);
 
 /* The first count windows have been made in an earlier life of the collector. */

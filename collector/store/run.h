@@ -18,21 +18,21 @@
 
 /* One row of the ledger: something that did not reach the user, or was changed on its way. */
 struct ifp_ledger_row {
-	uint32_t rank;     /* IFP_FRAME_NO_RANK = the whole run */
-	const char *what;  /* stable word: "marks-dropped", "window-lost", "not-armed", ... */
-	int64_t count;     /* events or cases; 0 where it makes no sense */
-	const char *why;   /* a sentence for people */
+	uint32_t rank;	  /* IFP_FRAME_NO_RANK = the whole run */
+	const char *what; /* stable word: "marks-dropped", "window-lost", "not-armed", ... */
+	int64_t count;	  /* events or cases; 0 where it makes no sense */
+	const char *why;  /* a sentence for people */
 };
 
 struct ifp_run_rank {
 	uint32_t rank;
-	const char *host;                /* "unknown" when its RANK frame was lost */
-	int64_t pid;                     /* of the program */
-	bool ended;                      /* an END document is there */
-	const cJSON *document;           /* IFP_FRAME_RANK; NULL when its frame was lost */
-	const cJSON *end;                /* IFP_FRAME_END; NULL = still running or lost */
+	const char *host;		 /* "unknown" when its RANK frame was lost */
+	int64_t pid;			 /* of the program */
+	bool ended;			 /* an END document is there */
+	const cJSON *document;		 /* IFP_FRAME_RANK; NULL when its frame was lost */
+	const cJSON *end;		 /* IFP_FRAME_END; NULL = still running or lost */
 	const struct ifp_clock_map *map; /* NULL: this rank's events cannot be placed in time */
-	uint64_t event_count;            /* sum over the EVENTS frames */
+	uint64_t event_count;		 /* sum over the EVENTS frames */
 };
 
 /* A window of the run: what was asked, and what every rank recorded. */
@@ -44,10 +44,10 @@ struct ifp_run_window {
 struct ifp_run;
 
 /*
- * Opens whatever of the archive is intact. What is not gets rows in the ledger: damage, ranks of the
- * world that are missing, gaps in a rank's frames, clocks without readings or without an exchange.
- * Of several documents of one kind and rank the last one holds; frames that are there twice count
- * once. Errors are those of ifp_archive_reader_open(), of reading, and -ENOMEM.
+ * Opens whatever of the archive is intact. What is not gets rows in the ledger: damage, ranks of
+ * the world that are missing, gaps in a rank's frames, clocks without readings or without an
+ * exchange. Of several documents of one kind and rank the last one holds; frames that are there
+ * twice count once. Errors are those of ifp_archive_reader_open(), of reading, and -ENOMEM.
  */
 int ifp_run_open(const char *archive_path, struct ifp_run **out);
 void ifp_run_close(struct ifp_run **run);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes to args: compact JSON objects as text. Each function appends the changed object to out.
- */
+/* Changes to args, compact JSON objects as text. Each function appends the changed one to out. */
 #pragma once
 
 #include "core/buf.h"

@@ -52,7 +52,8 @@ struct driver {
 	struct ifp_clock_tuple start;
 	bool window_open;
 	uint32_t windows_asked;
-	/* Windows are printed at the end: their steps are found by the clocks' course until then.
+	/*
+	 * Windows are printed at the end: their steps are found by the clocks' course until then.
 	 */
 	struct ifp_window_result result[MAX_WINDOWS];
 	int64_t *step_ends[MAX_WINDOWS];

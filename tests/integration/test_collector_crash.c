@@ -16,7 +16,8 @@
 #define WORLD 3u
 #define FRAMES 60u /* of each rank; 180 acknowledgements in all */
 
-/* What a rank sends as its n-th frame: real blocks, of different sizes, that name rank and number.
+/*
+ * What a rank sends as its n-th frame: real blocks, of different sizes, that name rank and number.
  */
 static void make_frame(uint32_t rank, uint64_t n, struct ifp_buf *payload, struct ifp_frame *frame)
 {

@@ -30,8 +30,8 @@ int ifp_archive_writer_open(const char *path, bool exclusive, struct ifp_archive
  * set; duplicate may be NULL. -ENOSPC and other errors of write(2): the file is cut back to the
  * last whole frame, the writer stays usable.
  */
-int ifp_archive_writer_append(struct ifp_archive_writer *writer, const struct ifp_frame *frame,
-	bool *duplicate);
+int ifp_archive_writer_append(
+	struct ifp_archive_writer *writer, const struct ifp_frame *frame, bool *duplicate);
 
 /* Highest sequence number such that it and all before it from this rank are stored. */
 uint64_t ifp_archive_writer_last_sequence(const struct ifp_archive_writer *writer, uint32_t rank);
@@ -62,8 +62,8 @@ struct ifp_archive_damage ifp_archive_reader_damage(const struct ifp_archive_rea
 
 /* Frames in order of the file. The payload is not loaded: payload is NULL here. */
 uint64_t ifp_archive_reader_count(const struct ifp_archive_reader *reader);
-const struct ifp_frame *ifp_archive_reader_frame(const struct ifp_archive_reader *reader,
-	uint64_t i);
+const struct ifp_frame *ifp_archive_reader_frame(
+	const struct ifp_archive_reader *reader, uint64_t i);
 
 /*
  * Loads and checks the payload of frame i into *buf (cleared first); *frame gets the header with

@@ -15,13 +15,14 @@
  * stamps t1 and t4, the server t2 and t3; offset = server's clock minus client's clock.
  */
 struct ifp_clock_edge {
-	uint32_t epoch;  /* number of the exchange within the run; 0 = the one at the start */
+	uint32_t epoch;	 /* number of the exchange within the run; 0 = the one at the start */
 	uint32_t client; /* ranks */
 	uint32_t server;
 	uint32_t round_trips;
-	int64_t low_ns;  /* max(t3 - t4): the offset is not smaller */
+	int64_t low_ns;	 /* max(t3 - t4): the offset is not smaller */
 	int64_t high_ns; /* min(t2 - t1): ... and not larger */
-	int64_t best_t1_ns, best_t2_ns, best_t3_ns, best_t4_ns; /* of the shortest round trip */
+	/* of the shortest round trip */
+	int64_t best_t1_ns, best_t2_ns, best_t3_ns, best_t4_ns;
 	uint32_t over_mpi; /* 1 = MPI, 0 = ZeroMQ */
 };
 

@@ -14,7 +14,7 @@
 #define IFP_FRAME_HEADER_BYTES 48u
 #define IFP_FRAME_MAX_PAYLOAD_BYTES (64u * 1024u * 1024u)
 
-/* Numbers are part of the format: append only. Documents are JSON objects (docs/format-archive.md). */
+/* Numbers are part of the format: append only. Documents: see docs/format-archive.md. */
 enum ifp_frame_type {
 	IFP_FRAME_EVENTS = 1, /* a block (block.h); sequence counts per rank, from 1, no gaps */
 	IFP_FRAME_RUN = 2,    /* document: the run: id, program, start, infprof's version */
@@ -50,13 +50,13 @@ void ifp_frame_encode_header(const struct ifp_frame *frame, struct ifp_buf *out)
  * payload must have (core/checksum.h); -EAGAIN when there are less than IFP_FRAME_HEADER_BYTES (no
  * cause recorded); -EBADMSG with a cause when this is no intact header.
  */
-int ifp_frame_decode_header(const void *data, size_t len_bytes, struct ifp_frame *frame,
-	uint64_t *payload_checksum);
+int ifp_frame_decode_header(
+	const void *data, size_t len_bytes, struct ifp_frame *frame, uint64_t *payload_checksum);
 
 /*
  * Reads the frame at the start of data: 0 and *frame (payload points into data) and the whole
  * frame's length in *used_bytes; -EAGAIN when data ends before the frame does (no cause recorded);
  * -EBADMSG with a cause when this is no intact frame.
  */
-int ifp_frame_decode(const void *data, size_t len_bytes, struct ifp_frame *frame,
-	size_t *used_bytes);
+int ifp_frame_decode(
+	const void *data, size_t len_bytes, struct ifp_frame *frame, size_t *used_bytes);

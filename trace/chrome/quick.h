@@ -23,7 +23,7 @@ const uint8_t *ifp_quick_value(struct ifp_quick *quick, const uint8_t *next);
 
 /*
  * Steps over a member's name, which must be plain, and its colon: the place behind it, or NULL.
- * The inside of the name begins at *name.
+ * The inside of the name begins at *name and has *name_bytes.
  */
 const uint8_t *ifp_quick_name(
 	const uint8_t *next, const uint8_t *end, const uint8_t **name, size_t *name_bytes);

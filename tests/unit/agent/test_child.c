@@ -159,7 +159,8 @@ static void test_the_agent_ends_as_the_program_has_ended(void **state)
 	assert_int_equal(WTERMSIG(status), SIGKILL);
 }
 
-/* The agent of this test is a process of its own; it is killed, and its program must die with it.
+/*
+ * The agent of this test is a process of its own; it is killed, and its program must die with it.
  */
 static void test_the_program_dies_with_the_agent(void **state)
 {

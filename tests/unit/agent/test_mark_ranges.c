@@ -182,7 +182,8 @@ static void write_record(struct ifp_segment_header *segment, uint32_t index,
 	ring->state = IFP_RING_LIVE;
 }
 
-/* Rings are read one after the other: both may be written between the reading of one and the next.
+/*
+ * Rings are read one after the other: both may be written between the reading of one and the next.
  */
 static void an_end_that_is_read_before_its_start_waits_for_it(void **state)
 {

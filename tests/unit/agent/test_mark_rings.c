@@ -11,7 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Marks "from" to "to - 1" with names of different length, so that ends of the ring fall anywhere.
+/*
+ * Marks "from" to "to - 1" with names of different length, so that ends of the ring fall anywhere.
  */
 static void mark_numbers(int from, int to)
 {

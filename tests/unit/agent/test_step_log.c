@@ -77,7 +77,8 @@ static void test_every_event_goes_on(void **state)
 static void test_the_mark_before_the_end_of_a_range_names_the_step(void **state)
 {
 	struct ifp_step_log *log = make_log();
-	/* the ends of steps 4, 5 and 6: shortly after their marks, or long after on a busy machine
+	/*
+	 * the ends of steps 4, 5 and 6: shortly after their marks, or long after on a busy machine
 	 */
 	const int64_t ends[] = {400 * MS + 1000, 500 * MS + 40 * MS, 600 * MS + 1};
 

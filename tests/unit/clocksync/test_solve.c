@@ -99,7 +99,8 @@ static void two_exchanges_give_offset_and_rate(void **state)
 	assert_near((int64_t)(s.rate_ppm * 1000), -12500, 1);
 	for (int64_t t = -5; t <= 105; t += 5)
 		assert_near(error_ns(&sim, solution, 3, at(t * S)), 0, 50);
-	/* one-way delays at the exchanges; 50 ppm of 50 s, minus the drift that was seen, between
+	/*
+	 * one-way delays at the exchanges; 50 ppm of 50 s, minus the drift that was seen, between
 	 */
 	assert_near(bound_ns(&sim, solution, 2, at(0)), US, 100);
 	assert_near(bound_ns(&sim, solution, 2, at(100 * S)), US, 100);

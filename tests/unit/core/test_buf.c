@@ -3,7 +3,8 @@
 
 #include "test.h"
 
-/* Values whose varints have every length from 1 to 10 bytes, and the extremes of the zigzag form.
+/*
+ * Values whose varints have every length from 1 to 10 bytes, and the extremes of the zigzag form.
  */
 static void varints_come_back(void **state)
 {

@@ -393,7 +393,8 @@ static void a_gzip_file_that_is_cut_off_gives_what_it_holds(void **state)
 	struct fixture f;
 
 	(void)state;
-	/* Without the trailer (8 bytes) all the text is there, but nothing says that it is right.
+	/*
+	 * Without the trailer (8 bytes) all the text is there, but nothing says that it is right.
 	 */
 	open_bytes(&f, packed, used - 8);
 	next_event(&f);
