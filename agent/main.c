@@ -3,6 +3,8 @@
 
 #include "core/error.h"
 #include "core/log.h"
+
+#include <stdlib.h>
 #include "core/process.h"
 
 int main(int argc, char **argv)
@@ -23,9 +25,10 @@ int main(int argc, char **argv)
 	}
 	if (outcome == IFP_OPTIONS_DONE)
 		return 0;
-	if (!saw_separator || first >= argc) {
-		ifp_log_error("%s: put it behind --, as in: infprof-agent -- python train.py",
-			saw_separator ? "no program is given"
+	/* torchrun takes the first "--" of its own command line for itself */
+	if (first >= argc || (!saw_separator && !getenv("TORCHELASTIC_RUN_ID"))) {
+		ifp_log_error("%s: put -- before the program, as in: infprof-agent -- PROGRAM",
+			first >= argc ? "no program is given"
 				      : "the program has to be told from the options");
 		return IFP_EXIT_USAGE;
 	}

@@ -217,18 +217,28 @@ static void turn_leaving(struct ifp_agent *agent, int64_t now_ns)
 	struct ifp_session *session = &agent->session;
 	uint64_t waiting = ifp_frame_queue_waiting(ifp_uplink_frames(agent->uplink));
 	bool stuck = waiting && now_ns - ifp_uplink_progress_ns(agent->uplink) > STUCK_NS;
-	bool wants_verdict = agent->identity.rank == 0 && !failed(agent) && !session->flush;
 
 	if (!waiting)
 		ifp_session_bye(session, now_ns, agent->end_document);
 	if (session->closed) {
-		agent->phase = wants_verdict ? IFP_AGENT_WAITING : IFP_AGENT_GONE;
+		agent->phase = agent->identity.rank == 0 ? IFP_AGENT_WAITING : IFP_AGENT_GONE;
 	} else if (now_ns >= deadline_ns(agent) || stuck || !session->welcomed ||
 		   ifp_session_lost(session, now_ns)) {
 		if (waiting)
 			keep_spool(agent);
 		agent->phase = IFP_AGENT_GONE;
 	}
+}
+
+/*
+ * A job that has failed is not held up for its verdict: the collector outlives it. Alone, there are
+ * no others to wait for, and what is left of the 2 s is usually enough.
+ */
+static bool may_wait(const struct ifp_agent *agent, int64_t now_ns)
+{
+	if (!failed(agent) && !agent->session.flush && !agent->hurry_ns)
+		return true;
+	return agent->identity.world == 1 && !agent->hurry_ns && now_ns < deadline_ns(agent);
 }
 
 static void turn_waiting(struct ifp_agent *agent, int64_t now_ns)
@@ -240,8 +250,12 @@ static void turn_waiting(struct ifp_agent *agent, int64_t now_ns)
 		ifp_verdict_print(session->verdict);
 		return;
 	}
-	if (session->flush || agent->hurry_ns)
+	if (!may_wait(agent, now_ns)) {
+		if (agent->output)
+			ifp_log_info("what was recorded until the end will be in %s",
+				agent->output);
 		return;
+	}
 	if (!agent->widowed_ns && ifp_collector_process_ended(&agent->rendezvous.collector))
 		agent->widowed_ns = now_ns;
 	if (now_ns - session->heard_ns > VERDICT_SILENCE_NS)

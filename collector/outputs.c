@@ -27,7 +27,7 @@ static void add_line(cJSON *lines, const char *text)
  */
 static bool worth_a_line(const struct ifp_ledger_row *row)
 {
-	return strcmp(row->what, "timeline-left-out") != 0;
+	return strcmp(row->what, "timeline-left-out") != 0 && strcmp(row->what, "window-cut") != 0;
 }
 
 static void add_ledger(cJSON *lines, const struct ifp_run *run)
@@ -50,18 +50,23 @@ static void add_ledger(cJSON *lines, const struct ifp_run *run)
 	add_line(lines, text);
 }
 
+static cJSON *add_place(cJSON *files, const char *path, uint64_t bytes)
+{
+	cJSON *item = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(item, "path", path);
+	cJSON_AddNumberToObject(item, "bytes", (double)bytes);
+	cJSON_AddItemToArray(files, item);
+	return item;
+}
+
 /* Files are told as they lie on the disk; one that is not there is not told. */
 static void add_file(cJSON *files, const char *path)
 {
 	struct stat st;
-	cJSON *item;
 
-	if (stat(path, &st))
-		return;
-	item = cJSON_CreateObject();
-	cJSON_AddStringToObject(item, "path", path);
-	cJSON_AddNumberToObject(item, "bytes", (double)st.st_size);
-	cJSON_AddItemToArray(files, item);
+	if (!stat(path, &st))
+		add_place(files, path, (uint64_t)st.st_size);
 }
 
 static void add_file_in(cJSON *files, const char *directory, const char *name)
@@ -72,6 +77,22 @@ static void add_file_in(cJSON *files, const char *directory, const char *name)
 		path = NULL;
 	else
 		add_file(files, path);
+}
+
+/* The merged timeline, and the files of all ranks in one line: there may be a thousand. */
+static void add_drawn(cJSON *files, const struct ifp_timeline_result *result, const char *output)
+{
+	IFP_CLEANUP_FREE char *ranks = NULL;
+	uint64_t bytes = 0;
+	struct stat st;
+
+	if (result->count)
+		add_file(files, result->files[0].path);
+	for (uint32_t i = 1; i < result->count; i++)
+		bytes += stat(result->files[i].path, &st) ? 0 : (uint64_t)st.st_size;
+	if (result->count > 1 && asprintf(&ranks, "%s/ranks", output) > 0)
+		cJSON_AddNumberToObject(
+			add_place(files, ranks, bytes), "files", result->count - 1);
 }
 
 static void draw_timeline(struct ifp_run *run, const char *output, cJSON *lines, cJSON *files)
@@ -86,13 +107,7 @@ static void draw_timeline(struct ifp_run *run, const char *output, cJSON *lines,
 		add_line(lines, text);
 		return;
 	}
-	for (uint32_t i = 0; i < result.count && i < IFP_OUTPUTS_MAX_FILES; i++)
-		add_file(files, result.files[i].path);
-	if (result.count <= IFP_OUTPUTS_MAX_FILES)
-		return;
-	snprintf(text, sizeof(text), "%u more files are in %s/ranks",
-		result.count - IFP_OUTPUTS_MAX_FILES, output);
-	add_line(lines, text);
+	add_drawn(files, &result, output);
 }
 
 int ifp_outputs_draw(const char *archive, const char *output, cJSON *verdict)

@@ -6,7 +6,6 @@
 
 /* At most so many lines of the ledger go to the terminal; report.txt has them all. */
 #define IFP_OUTPUTS_MAX_LINES 20
-#define IFP_OUTPUTS_MAX_FILES 17 /* the merged timeline and 16 ranks */
 
 /*
  * Draws the archive into the directory (which exists), and adds the members of VERDICT

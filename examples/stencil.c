@@ -3,7 +3,7 @@
  * Heat in a square plate, computed by all ranks together: an MPI program that shows its phases with
  * infprof/mark.h. It runs with and without an agent, and prints the same:
  *
- *	mpicc -O2 stencil.c -o stencil -lm -ldl
+ *	mpicc -O2 -I PREFIX/include stencil.c -o stencil -lm -ldl
  *	mpirun -n 4 ./stencil 512 200
  *	mpirun -n 4 infprof-agent -- ./stencil 512 200
  *

@@ -23,6 +23,7 @@ struct taker {
 	uint64_t count;
 	struct launch *launches; /* by correlation */
 	size_t launch_count;
+	bool optimizer; /* marks are the optimizer's steps, not the program's own */
 };
 
 static bool contains(struct ifp_str text, const char *part)
@@ -78,9 +79,21 @@ static bool device_collective(const struct ifp_event *event, struct ifp_str *nam
 	return false;
 }
 
-static bool is_mark(const struct ifp_event *event)
+static bool is_optimizer_step(const struct ifp_event *event)
 {
 	return event->source == IFP_SOURCE_STEP && event->correlation;
+}
+
+/* A program without an optimizer may name its own steps (infprof_step_begin). */
+static bool is_own_step(const struct ifp_event *event)
+{
+	return event->source == IFP_SOURCE_MARK && event->kind == IFP_EVENT_SLICE &&
+	       event->correlation && ifp_str_is(event->category, "step");
+}
+
+static bool is_mark(const struct taker *t, const struct ifp_event *event)
+{
+	return t->optimizer ? is_optimizer_step(event) : is_own_step(event);
 }
 
 static bool is_launch(const struct ifp_event *event)
@@ -114,8 +127,10 @@ static int make_room(struct taker *t)
 	size_t marks = 1, host = 1, device = 1;
 	struct ifp_str name;
 
+	for (uint64_t i = 0; i < t->count && !t->optimizer; i++)
+		t->optimizer = is_optimizer_step(&t->events[i].event);
 	for (uint64_t i = 0; i < t->count; i++) {
-		marks += is_mark(&t->events[i].event);
+		marks += is_mark(t, &t->events[i].event);
 		host += host_collective(&t->events[i].event, &name);
 		device += device_collective(&t->events[i].event, &name);
 	}
@@ -140,7 +155,7 @@ static void take_marks(struct taker *t)
 		const struct ifp_event *event = &timed->event;
 		uint64_t last = rank->mark_count ? rank->marks[rank->mark_count - 1].step : 0;
 
-		if (is_mark(event) && event->correlation > last)
+		if (is_mark(t, event) && event->correlation > last)
 			rank->marks[rank->mark_count++] = (struct ifp_step_mark){
 				event->correlation, timed->start_ns + timed->dur_ns};
 		if (device_collective(event, &name) && event->correlation)

@@ -260,8 +260,9 @@ static void call_roll(struct ifp_session *session, int64_t now_ns)
 	session->roster.called = true;
 	session->clock_plan = ifp_clocks_roll(session->clocks, &session->roster, now_ns);
 	ifp_session_store_run(session);
-	ifp_log_info("%" PRIu32 " of %" PRIu32 " ranks are there, %" PRIu32 " clocks",
-		session->roster.present, session->roster.world, ifp_clocks_count(session->clocks));
+	ifp_log_info("%" PRIu32 " of %" PRIu32 " ranks are there, %" PRIu32 " clock%s",
+		session->roster.present, session->roster.world, ifp_clocks_count(session->clocks),
+		ifp_clocks_count(session->clocks) == 1 ? "" : "s");
 	for (uint32_t i = 0; i < session->roster.world; i++) {
 		if (!session->roster.members[i].hello)
 			continue;

@@ -53,11 +53,15 @@ static void append_nobody(struct ifp_buf *out, const struct ifp_verdict *verdict
 	ifp_buf_append_text(out, "spread ");
 	ifp_words_range(out, verdict->spread_min_ns, verdict->spread_max_ns);
 	ifp_buf_append_text(out, ", ");
-	if (verdict->another_each_time)
+	if (verdict->another_each_time) {
 		ifp_buf_append_text(out, "another rank last each time");
-	else
+	} else if (verdict->most_last == verdict->steps) {
+		append_candidate(out, verdict);
+		ifp_buf_append_text(out, ", no further behind than the others are apart");
+	} else {
 		ifp_buf_printf(out, "none last in more than %u of %u steps", verdict->most_last,
 			verdict->steps);
+	}
 }
 
 static void append_few_steps(struct ifp_buf *out, const struct ifp_verdict *verdict)

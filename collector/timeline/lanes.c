@@ -115,19 +115,36 @@ static void append_scalar(struct ifp_buf *out, struct ifp_str text, int64_t numb
 		ifp_buf_append(out, text.ptr, text.len_bytes);
 }
 
+/*
+ * Kineto calls a thread "thread 6839 (pt_gloo_runloop)": viewers cut long titles at their end, so
+ * what tells lanes apart goes in front, "pt_gloo_runloop 6839".
+ */
+static void append_thread(struct ifp_buf *out, struct ifp_str title, int64_t tid)
+{
+	static const char before[] = "thread ";
+	const char *open = memchr(title.ptr, '(', title.len_bytes);
+	const char *end = title.ptr + title.len_bytes;
+
+	if (!ifp_str_starts_with(title, before) || !open || end[-1] != ')') {
+		ifp_buf_append(out, title.ptr, title.len_bytes);
+		return;
+	}
+	ifp_buf_append(out, open + 1, (size_t)(end - open) - 2);
+	ifp_buf_printf(out, " %" PRId64, tid);
+}
+
 void ifp_lanes_title(const struct ifp_lane_row *row, uint32_t sublane, struct ifp_buf *out)
 {
 	const struct ifp_lane *lane = &row->lane;
 
-	/* In front: viewers cut long titles at their end. */
-	if (row->main_thread)
-		ifp_buf_append_text(out, "main · ");
-	if (row->of_steps) {
+	if (row->main_thread) {
+		ifp_buf_printf(out, "main %" PRId64, lane->tid);
+	} else if (row->of_steps) {
 		ifp_buf_append_text(out, "steps");
 	} else if (lane->kind == IFP_LANE_STREAM) {
 		ifp_buf_printf(out, "GPU %" PRId64 " stream %" PRId64, lane->pid, lane->tid);
 	} else if (row->title.len_bytes) {
-		ifp_buf_append(out, row->title.ptr, row->title.len_bytes);
+		append_thread(out, row->title, lane->tid);
 	} else if (lane->kind == IFP_LANE_THREAD) {
 		ifp_buf_printf(out, "thread %" PRId64, lane->tid);
 	} else {

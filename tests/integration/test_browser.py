@@ -21,7 +21,7 @@ class Browser(Viewer, TimelineCase):
         for rank, process in enumerate(view["processes"]):
             lanes = {thread["name"]: thread["slices"] for thread in process["threads"]}
             self.assertEqual(lanes["steps"], 6)  # the mark before the window is an instant there
-            self.assertEqual(lanes[f"main · thread {4000 + rank} (python3)"], 5 * 8)
+            self.assertEqual(lanes[f"main {4000 + rank}"], 5 * 8)
         # Five steps of two forward-backward pairs on each rank.
         self.assertEqual(view["arrows"], RANKS * 5 * 2)
 

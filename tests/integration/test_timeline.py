@@ -102,8 +102,8 @@ class Merged(TimelineCase):
             for e in self.events(self.merged())
             if e["name"] == "thread_name" and e["pid"] == 1000
         ]
-        self.assertIn("main · thread 4000 (python3)", names)
-        self.assertIn("main · thread 4000 (python3) · overlapping 1", names)
+        self.assertIn("main 4000", names)
+        self.assertIn("main 4000 · overlapping 1", names)
 
     def assertNested(self, events):
         lanes = collections.defaultdict(list)

@@ -59,6 +59,39 @@ static void a_collective_belongs_to_the_step_whose_end_comes_next(void **state)
 	assert_int_equal(rank.host[2].name, rank.host[0].name);
 }
 
+static struct ifp_timed_event own_step(uint64_t number, int64_t start_ns, int64_t dur_ns)
+{
+	return (struct ifp_timed_event){.event = {.kind = IFP_EVENT_SLICE,
+						.source = IFP_SOURCE_MARK,
+						.correlation = number,
+						.name = ifp_str("step"),
+						.category = ifp_str("step")},
+		.start_ns = start_ns,
+		.dur_ns = dur_ns};
+}
+
+static void steps_that_a_program_names_itself_count_where_no_optimizer_does(void **state)
+{
+	const struct ifp_timed_event events[] = {
+		own_step(1, 0, 100),
+		own_step(2, 100, 50),
+		mark(7, 160),
+	};
+	IFP_CLEANUP_ACTIVITY struct ifp_activity activity = {0};
+	struct ifp_rank_activity rank = {0};
+
+	(void)state;
+	assert_ok(ifp_activity_take(&activity, events, 2, &rank));
+	assert_int_equal(rank.mark_count, 2);
+	assert_int_equal(rank.marks[0].end_ns, 100);
+	assert_int_equal(rank.marks[1].step, 2);
+	assert_int_equal(rank.marks[1].end_ns, 150);
+
+	assert_ok(ifp_activity_take(&activity, events, 3, &rank));
+	assert_int_equal(rank.mark_count, 1);
+	assert_int_equal(rank.marks[0].step, 7);
+}
+
 static void only_collectives_of_the_host_are_taken_as_such(void **state)
 {
 	const struct ifp_timed_event events[] = {
@@ -126,6 +159,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_collective_belongs_to_the_step_whose_end_comes_next),
+		cmocka_unit_test(steps_that_a_program_names_itself_count_where_no_optimizer_does),
 		cmocka_unit_test(only_collectives_of_the_host_are_taken_as_such),
 		cmocka_unit_test(a_kernel_belongs_to_the_step_of_its_launch),
 		cmocka_unit_test(step_times_come_from_marks_that_follow_each_other),

@@ -71,7 +71,7 @@ static void lanes_are_called_by_what_they_are(void **state)
 	assert_title(&thread, 0, "thread 4");
 	thread.title = ifp_str("thread 4 (python3)");
 	thread.main_thread = true;
-	assert_title(&thread, 0, "main · thread 4 (python3)");
+	assert_title(&thread, 0, "main 4");
 	assert_title(&stream, 2, "GPU 1 stream 7 · overlapping 2");
 	assert_title(&other, 0, "Spans 1.5");
 }
