@@ -164,7 +164,10 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 		bool trace = false;
 
 		if (looks_like_trace(path, &trace) < 0) {
-			print_damage(path);
+			char text[1024];
+
+			printf("%s: not read: %s\n", path, ifp_error_text(text, sizeof(text)));
+			ifp_error_clear();
 			good = false;
 		} else if (trace) {
 			good = check_trace(path) && good;

@@ -159,7 +159,7 @@ def parse_arguments():
     add("--device", choices=["cpu", "cuda"], default="cpu")
     add("--backend", choices=["gloo", "nccl"], default="gloo")
     add("--slow-rank", type=int, metavar="R", help="rank R sleeps in each step")
-    add("--slow-ms", type=float, default=400)
+    add("--slow-ms", type=float, default=600)
     add("--slow-where", choices=["forward", "step"], default="forward",
         help="sleep before the forward pass or before the optimizer's step")
     return parser.parse_args()
