@@ -3,27 +3,30 @@
 
 #include "core/cleanup.h"
 #include "core/error.h"
+#include "trace/chrome/codec.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #define FILE_WINDOW_BYTES (64u * 1024u)
 #define PLAIN_WINDOW_BYTES (256u * 1024u)
 
-/* 32: zlib finds out itself whether the header is gzip's or zlib's; 15: the largest window. */
-#define ANY_HEADER (32 + 15)
-
 struct ifp_input {
 	int fd;
-	bool packed;
-	bool inflating; /* in the middle of a gzip member */
+	const struct ifp_codec *codec; /* NULL: the file is plain */
+	void *codec_state;
+	bool in_member; /* of the packed file */
 	bool file_ended;
-	int damage; /* found behind the bytes of the last call: told by the next */
-	z_stream stream;
+	int damage; /* found behind the bytes of the last call: told by all further ones */
+	char damage_cause[256];
+	uint64_t read_bytes; /* of the file */
+	struct ifp_codec_io io;
 	uint8_t file[FILE_WINDOW_BYTES];
 	uint8_t plain[PLAIN_WINDOW_BYTES];
 };
@@ -33,7 +36,7 @@ static int fill(struct ifp_input *input)
 {
 	ssize_t got;
 
-	if (input->stream.avail_in || input->file_ended)
+	if (input->io.in_bytes || input->file_ended)
 		return 0;
 	do
 		got = read(input->fd, input->file, sizeof(input->file));
@@ -41,9 +44,19 @@ static int fill(struct ifp_input *input)
 	if (got < 0)
 		return ifp_fail_errno("read");
 	input->file_ended = !got;
-	input->stream.next_in = input->file;
-	input->stream.avail_in = (uInt)got;
+	input->io.in = input->file;
+	input->io.in_bytes = (size_t)got;
+	input->read_bytes += (size_t)got;
 	return 0;
+}
+
+static const struct ifp_codec *codec_of(const struct ifp_input *input)
+{
+	if (input->io.in_bytes >= 2 && !memcmp(input->file, "\x1f\x8b", 2))
+		return &ifp_codec_gzip;
+	if (input->io.in_bytes >= 4 && !memcmp(input->file, "\x28\xb5\x2f\xfd", 4))
+		return &ifp_codec_zstd;
+	return NULL;
 }
 
 int ifp_input_open(const char *path, struct ifp_input **out)
@@ -59,13 +72,10 @@ int ifp_input_open(const char *path, struct ifp_input **out)
 	err = fill(input);
 	if (err)
 		return ifp_fail(err, "open %s", path);
-	input->packed =
-		input->stream.avail_in >= 2 && input->file[0] == 0x1f && input->file[1] == 0x8b;
-	if (input->packed && inflateInit2(&input->stream, ANY_HEADER) != Z_OK) {
-		input->packed = false;
+	input->codec = codec_of(input);
+	if (input->codec && !(input->codec_state = input->codec->open()))
 		return ifp_fail(-ENOMEM, "open %s: out of memory", path);
-	}
-	input->inflating = input->packed;
+	input->in_member = input->codec;
 	*out = IFP_TAKE_PTR(input);
 	return 0;
 }
@@ -74,8 +84,8 @@ void ifp_input_close(struct ifp_input **input)
 {
 	if (!*input)
 		return;
-	if ((*input)->packed)
-		inflateEnd(&(*input)->stream);
+	if ((*input)->codec_state)
+		(*input)->codec->close((*input)->codec_state);
 	if ((*input)->fd >= 0)
 		close((*input)->fd);
 	free(*input);
@@ -83,79 +93,102 @@ void ifp_input_close(struct ifp_input **input)
 }
 
 /*
- * Between two gzip members: zeros that pad the file to a block are skipped, anything else must be
- * the next member. False at the end of the file.
+ * Between two members of a packed file: zeros that pad the file to a block are skipped, anything
+ * else must be the next member. False at the end of the file.
  */
 static bool next_member(struct ifp_input *input, int *err)
 {
-	while (!(*err = fill(input)) && input->stream.avail_in) {
-		if (*input->stream.next_in) {
-			inflateReset(&input->stream);
-			input->inflating = true;
+	while (!(*err = fill(input)) && input->io.in_bytes) {
+		if (*input->io.in) {
+			input->codec->restart(input->codec_state);
+			input->in_member = true;
 			return true;
 		}
-		input->stream.next_in++;
-		input->stream.avail_in--;
+		input->io.in++;
+		input->io.in_bytes--;
 	}
 	return false;
 }
 
 /* One step of unpacking, into what is left of the plain window. */
-static int inflate_some(struct ifp_input *input)
+static int unpack_some(struct ifp_input *input)
 {
-	int err = fill(input);
+	struct ifp_codec_io before;
+	int result = fill(input);
 
-	if (err)
-		return err;
-	switch (inflate(&input->stream, Z_NO_FLUSH)) {
-	case Z_OK:
+	if (result)
+		return result;
+	before = input->io;
+	result = input->codec->step(input->codec_state, &input->io);
+	if (result < 0)
+		return result;
+	if (result) {
+		input->in_member = false;
 		return 0;
-	case Z_STREAM_END:
-		input->inflating = false;
-		return 0;
-	case Z_BUF_ERROR: /* no progress: the window is full, or the file ends too early */
-		if (!input->stream.avail_out || !input->file_ended)
-			return 0;
-		return ifp_fail(-EBADMSG, "the gzip stream is cut off");
-	case Z_MEM_ERROR:
-		return ifp_fail(-ENOMEM, "out of memory");
-	default:
-		return ifp_fail(-EBADMSG, "the gzip stream is damaged: %s",
-			input->stream.msg ? input->stream.msg : "unknown format");
 	}
+	if (input->file_ended && before.in == input->io.in && before.out == input->io.out)
+		return ifp_fail(-EBADMSG, "the %s stream is cut off", input->codec->name);
+	return 0;
+}
+
+/* Keeps a failure for later: the bytes before it are given first. */
+static void keep_damage(struct ifp_input *input, int err)
+{
+	input->damage = err;
+	snprintf(input->damage_cause, sizeof(input->damage_cause), "%s",
+		ifp_error_cause(ifp_error_depth() - 1));
+	ifp_error_clear();
 }
 
 static int next_unpacked(struct ifp_input *input, const uint8_t **data, size_t *len_bytes)
 {
-	int err = input->damage;
+	int err = 0;
 
-	input->stream.next_out = input->plain;
-	input->stream.avail_out = sizeof(input->plain);
-	while (!err && input->stream.avail_out) {
-		if (!input->inflating && !next_member(input, &err))
+	if (input->damage)
+		return ifp_fail(input->damage, "%s", input->damage_cause);
+	input->io.out = input->plain;
+	input->io.out_bytes = sizeof(input->plain);
+	while (!err && input->io.out_bytes) {
+		if (!input->in_member && !next_member(input, &err))
 			break;
-		err = inflate_some(input);
+		err = unpack_some(input);
 	}
 	*data = input->plain;
-	*len_bytes = sizeof(input->plain) - input->stream.avail_out;
-	if (*len_bytes) {
-		input->damage = err;
+	*len_bytes = sizeof(input->plain) - input->io.out_bytes;
+	if (err < 0)
+		keep_damage(input, err);
+	if (*len_bytes)
 		return 1;
-	}
-	return err;
+	return err < 0 ? ifp_fail(err, "%s", input->damage_cause) : 0;
 }
 
 int ifp_input_next(struct ifp_input *input, const uint8_t **data, size_t *len_bytes)
 {
 	int err;
 
-	if (input->packed)
+	if (input->codec)
 		return next_unpacked(input, data, len_bytes);
 	err = fill(input);
-	if (err || !input->stream.avail_in)
+	if (err || !input->io.in_bytes)
 		return err;
-	*data = input->stream.next_in;
-	*len_bytes = input->stream.avail_in;
-	input->stream.avail_in = 0;
+	*data = input->io.in;
+	*len_bytes = input->io.in_bytes;
+	input->io.in_bytes = 0;
 	return 1;
+}
+
+uint64_t ifp_input_file_bytes(const struct ifp_input *input)
+{
+	return input->read_bytes - input->io.in_bytes;
+}
+
+uint64_t ifp_input_unused_bytes(const struct ifp_input *input)
+{
+	uint64_t used = ifp_input_file_bytes(input);
+	struct stat status;
+
+	if (fstat(input->fd, &status) || !S_ISREG(status.st_mode) ||
+		(uint64_t)status.st_size < used)
+		return 0;
+	return (uint64_t)status.st_size - used;
 }

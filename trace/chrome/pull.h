@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #define IFP_PULL_MAX_DEPTH 64
 #define IFP_PULL_MAX_TEXT_BYTES (64u * 1024u * 1024u) /* of what is collected in one buffer */
@@ -43,13 +44,16 @@ int ifp_pull_peek_further(struct ifp_pull *pull);
 /* The next byte that is no white space, not taken; 0 at the end of input; negative errno. */
 static inline int ifp_pull_peek(struct ifp_pull *pull)
 {
-	for (; pull->next < pull->end; pull->next++)
-		if (*pull->next > ' ')
-			return *pull->next;
-		else if (*pull->next != ' ' && *pull->next != '\n' && *pull->next != '\t' &&
-			 *pull->next != '\r')
-			break;
-	return ifp_pull_peek_further(pull);
+	static const char blanks[8] = {' ', ' ', ' ', ' ', ' ', ' ', ' ', ' '};
+	const uint8_t *next = pull->next;
+
+	while (pull->end - next >= 8 && !memcmp(next, blanks, sizeof(blanks)))
+		next += sizeof(blanks);
+	while (next < pull->end &&
+		(*next == ' ' || *next == '\n' || *next == '\t' || *next == '\r'))
+		next++;
+	pull->next = next;
+	return next < pull->end && *next ? *next : ifp_pull_peek_further(pull);
 }
 
 /* Takes '[' or '{', which must be next. */

@@ -313,5 +313,6 @@ struct ifp_chrome_counts ifp_chrome_reader_counts(const struct ifp_chrome_reader
 	struct ifp_chrome_counts counts = reader->counts;
 
 	counts.bytes = ifp_pull_offset(&reader->pull);
+	counts.file_bytes = ifp_input_file_bytes(reader->input);
 	return counts;
 }

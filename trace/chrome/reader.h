@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads Chrome-trace JSON as torch.profiler and Kineto write it: object or array form, plain or
- * gzip, keys before and after traceEvents, in constant memory (a window of the file and one event
- * at a time). Times become int64 ns from their decimal text, baseTimeNanoseconds is added, so
+ * Reads Chrome-trace JSON as torch.profiler and Kineto write it: object or array form, plain,
+ * gzip or zstd, keys before and after traceEvents, in constant memory (a window of the file and one
+ * event at a time). Times become int64 ns from their decimal text, baseTimeNanoseconds is added, so
  * stamps are REALTIME. Belongs to one thread.
  */
 #pragma once
@@ -38,12 +38,13 @@ struct ifp_chrome_header {
 struct ifp_chrome_header ifp_chrome_reader_header(const struct ifp_chrome_reader *reader);
 
 struct ifp_chrome_counts {
-	uint64_t events;    /* elements of traceEvents given */
-	uint64_t repaired;  /* elements and other members with a control character, a bad
-			     * escape, bytes that are no UTF-8, NaN, a comma behind the last, or
-			     * a slice without dur; and such a comma behind the last of them */
-	uint64_t set_aside; /* not given: no name, no ph, times that are no numbers */
-	uint64_t bytes;	    /* of JSON read */
+	uint64_t events;     /* elements of traceEvents given */
+	uint64_t repaired;   /* elements and other members with a control character, a bad
+			      * escape, bytes that are no UTF-8, NaN, a comma behind the last, or
+			      * a slice without dur; and such a comma behind the last of them */
+	uint64_t set_aside;  /* not given: no name, no ph, times that are no numbers */
+	uint64_t bytes;	     /* of JSON read */
+	uint64_t file_bytes; /* of the file read, packed as it is */
 };
 
 struct ifp_chrome_counts ifp_chrome_reader_counts(const struct ifp_chrome_reader *reader);

@@ -182,6 +182,25 @@ static void text_is_limited(void **state)
 	free(json);
 }
 
+/* As if more than 4 GiB had been read before this text. */
+static void offsets_do_not_end_at_4_gib(void **state)
+{
+	struct memory_file file = memory_file_new();
+	struct ifp_input *input = NULL;
+	struct ifp_pull pull;
+
+	(void)state;
+	memory_file_set(&file, "[1, x]", 6);
+	assert_ok(ifp_input_open(file.path, &input));
+	ifp_pull_init(&pull, input);
+	pull.window_offset = UINT64_C(0xfffffffe);
+	assert_int_equal(ifp_pull_value(&pull, NULL), -EBADMSG);
+	assert_non_null(strstr(ifp_error_cause(0), "byte 4294967299: "));
+	ifp_error_clear();
+	ifp_input_close(&input);
+	memory_file_free(&file);
+}
+
 static void nesting_is_limited(void **state)
 {
 	char json[2 * (IFP_PULL_MAX_DEPTH + 1) + 1] = {0};
@@ -232,6 +251,7 @@ int main(void)
 		cmocka_unit_test(white_space_behind_a_value_changes_nothing),
 		cmocka_unit_test(a_nul_byte_is_no_end_of_text),
 		cmocka_unit_test(text_is_limited),
+		cmocka_unit_test(offsets_do_not_end_at_4_gib),
 		cmocka_unit_test(nesting_is_limited),
 		cmocka_unit_test(tokens_may_lie_across_the_end_of_the_window),
 	};

@@ -1,62 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/chrome/reader.h"
 
+#include "chrome_fixture.h"
 #include "core/cleanup.h"
-#include "memory_file.h"
-#include "test.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <zlib.h>
-
-struct fixture {
-	struct memory_file file;
-	struct ifp_chrome_reader *reader;
-	struct ifp_event event;
-};
-
-static void open_bytes(struct fixture *f, const void *data, size_t len_bytes)
-{
-	f->file = memory_file_new();
-	memory_file_set(&f->file, data, len_bytes);
-	assert_ok(ifp_chrome_reader_open(f->file.path, &f->reader));
-}
-
-static void open_text(struct fixture *f, const char *json)
-{
-	open_bytes(f, json, strlen(json));
-}
-
-static void next_event(struct fixture *f)
-{
-	int result = ifp_chrome_reader_next(f->reader, &f->event);
-
-	if (result != 1)
-		fail_msg("no event (%d): %s", result, ifp_error_cause(0));
-}
-
-static void no_more_events(struct fixture *f)
-{
-	assert_ok(ifp_chrome_reader_next(f->reader, &f->event));
-}
-
-static void damaged_at(struct fixture *f, const char *place)
-{
-	char text[512];
-
-	assert_int_equal(ifp_chrome_reader_next(f->reader, &f->event), -EBADMSG);
-	if (!strstr(ifp_error_text(text, sizeof(text)), place))
-		fail_msg("\"%s\" does not say \"%s\"", text, place);
-	ifp_error_clear();
-}
-
-static void close_all(struct fixture *f)
-{
-	ifp_chrome_reader_close(&f->reader);
-	memory_file_free(&f->file);
-}
-
-#define OP "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":7,\"tid\":8,"
 
 static void a_slice_has_all_its_members(void **state)
 {
@@ -349,67 +297,6 @@ static void a_header_is_limited(void **state)
 	free(json);
 }
 
-static size_t gzip(char *text, uint8_t *out, size_t size_bytes)
-{
-	z_stream stream = {0};
-	size_t used;
-
-	assert_int_equal(
-		deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
-	stream.next_in = (Bytef *)text;
-	stream.avail_in = (uInt)strlen(text);
-	stream.next_out = out;
-	stream.avail_out = (uInt)size_bytes;
-	assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
-	used = stream.total_out;
-	deflateEnd(&stream);
-	return used;
-}
-
-#define HALF_1 "{\"traceEvents\":[" OP "\"ts\":1,\"dur\":1},"
-#define HALF_2 OP "\"ts\":2,\"dur\":1}]}"
-
-static void gzip_is_told_by_its_first_bytes_and_may_have_members(void **state)
-{
-	uint8_t packed[1024] = {0};
-	size_t used = gzip((char[]){HALF_1}, packed, sizeof(packed));
-	struct fixture f;
-
-	(void)state;
-	used += gzip((char[]){HALF_2}, packed + used, sizeof(packed) - used);
-	open_bytes(&f, packed, used + 100); /* zeros behind the end are padding */
-	next_event(&f);
-	next_event(&f);
-	assert_int_equal(f.event.start, 2000);
-	no_more_events(&f);
-	assert_int_equal(ifp_chrome_reader_counts(f.reader).bytes, strlen(HALF_1 HALF_2));
-	close_all(&f);
-}
-
-static void a_gzip_file_that_is_cut_off_gives_what_it_holds(void **state)
-{
-	uint8_t packed[1024];
-	size_t used = gzip((char[]){HALF_1 HALF_2}, packed, sizeof(packed));
-	struct fixture f;
-
-	(void)state;
-	/*
-	 * Without the trailer (8 bytes) all the text is there, but nothing says that it is right.
-	 */
-	open_bytes(&f, packed, used - 8);
-	next_event(&f);
-	next_event(&f);
-	damaged_at(&f, "the gzip stream is cut off");
-	close_all(&f);
-
-	packed[used - 8] ^= 1; /* the checksum */
-	open_bytes(&f, packed, used);
-	next_event(&f);
-	next_event(&f);
-	damaged_at(&f, "the gzip stream is damaged");
-	close_all(&f);
-}
-
 struct sample {
 	const char *name;
 	uint64_t events;
@@ -463,8 +350,6 @@ int main(void)
 		cmocka_unit_test(events_before_the_damage_are_given),
 		cmocka_unit_test(a_text_that_is_no_trace_is_refused),
 		cmocka_unit_test(a_header_is_limited),
-		cmocka_unit_test(gzip_is_told_by_its_first_bytes_and_may_have_members),
-		cmocka_unit_test(a_gzip_file_that_is_cut_off_gives_what_it_holds),
 		cmocka_unit_test(the_samples_are_read_whole),
 	};
 
