@@ -217,7 +217,8 @@ void ifp_report_json(const struct ifp_report *report, struct ifp_buf *out)
 		ifp_run_rank_count(run), report->job.world, report->verdict.steps);
 	run_members(out, report);
 	verdict_object(out, &report->verdict);
-	ifp_buf_printf(out, "\"drift_assumed_ppm\":%d,\"clocks\":[", IFP_CLOCK_DRIFT_PPM);
+	ifp_buf_printf(
+		out, "\"drift_assumed_ppm\":%" PRId64 ",\"clocks\":[", ifp_run_drift_ppm(run));
 	for (uint32_t i = 0; i < ifp_run_rank_count(run); i++)
 		clock_object(out, ifp_run_rank(run, i));
 	end(out, "],\"per_rank\":[");

@@ -97,8 +97,8 @@ static void append_ranks(struct ifp_buf *out, const struct ifp_report *report)
 		append_rank(out, report, i);
 	if (report->job.bound_ns && report->job.bound_ns != INT64_MAX)
 		ifp_buf_printf(out,
-			"Clock bounds assume that no clock drifts by more than %d ppm.\n",
-			IFP_CLOCK_DRIFT_PPM);
+			"Clock bounds assume that no clock drifts by more than %" PRId64 " ppm.\n",
+			ifp_run_drift_ppm(report->run));
 }
 
 static bool same_attempt(const cJSON *a, const cJSON *b)

@@ -303,3 +303,8 @@ ifp_global_ns ifp_run_base(const struct ifp_run *run)
 {
 	return run->base;
 }
+
+int64_t ifp_run_drift_ppm(const struct ifp_run *run)
+{
+	return ifp_clock_solution_drift_ppm(run->solution);
+}

@@ -71,6 +71,9 @@ int ifp_run_ledger_add(struct ifp_run *run, const struct ifp_ledger_row *row);
 /* Earliest moment of any rank's first clock tuple: base of all output times. */
 ifp_global_ns ifp_run_base(const struct ifp_run *run);
 
+/* The drift between clocks that the bounds of this run allow for. */
+int64_t ifp_run_drift_ppm(const struct ifp_run *run);
+
 /* An event in job time. dur_ns is 0 for all but slices. */
 struct ifp_timed_event {
 	struct ifp_event event;

@@ -23,7 +23,7 @@ ARROWS = {
     "cli": {"core", "trace", "clocksync", "collector", "cli"},
 }
 MAX_FILE_LINES = 500
-MAX_FUNCTION_LINES = 70
+MAX_FUNCTION_LINES = 60
 MAX_COMPLEXITY = 15
 
 

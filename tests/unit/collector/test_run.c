@@ -146,6 +146,56 @@ static void ranks_of_two_hosts_are_aligned(void **state)
 	}
 }
 
+/* A third exchange, a thousand seconds later, between clocks that have moved apart meanwhile. */
+static void append_exchange(int64_t moved_ns)
+{
+	const int64_t later_ns = 1000 * INT64_C(1000000000), half_ns = 3000;
+	const int64_t stamp_ns = ARCHIVE_MAKER_RAW_NS + later_ns;
+	struct ifp_clock_edge edge = {.epoch = 2,
+		.client = 1,
+		.round_trips = 8,
+		.low_ns = moved_ns - half_ns,
+		.high_ns = moved_ns + half_ns,
+		.best_t1_ns = stamp_ns,
+		.best_t2_ns = stamp_ns + moved_ns + half_ns,
+		.best_t3_ns = stamp_ns + moved_ns + half_ns,
+		.best_t4_ns = stamp_ns + 2 * half_ns};
+	struct ifp_clock_samples samples = {.edges = &edge, .edge_count = 1};
+	IFP_CLEANUP_BUF struct ifp_buf payload = {0};
+	struct ifp_archive_writer *writer = NULL;
+	struct ifp_frame frame = {.type = IFP_FRAME_CLOCK, .rank = 1};
+
+	ifp_clock_samples_encode(&samples, &payload);
+	frame.payload = payload.data;
+	frame.payload_bytes = (uint32_t)payload.len_bytes;
+	assert_ok(ifp_archive_writer_open(path, false, &writer));
+	assert_ok(ifp_archive_writer_append(writer, &frame, NULL));
+	assert_ok(ifp_archive_writer_close(&writer));
+}
+
+static void a_run_tells_which_drift_its_bounds_allow_for(void **state)
+{
+	static const struct {
+		int64_t moved_ns, least_ppm, most_ppm;
+	} cases[] = {{1000000, 50, 50}, {200000000, 250, 251}}; /* 1 ppm; 200 ppm, and 50 */
+
+	(void)state;
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(cases); i++) {
+		IFP_CLEANUP(ifp_run_close) struct ifp_run *run = NULL;
+		struct archive_maker maker;
+
+		assert_int_equal(truncate(path, 0), 0);
+		archive_maker_open(&maker, path, 2);
+		maker.ranks[1].host = "host1";
+		maker.ranks[1].edge_ns = 3000;
+		archive_maker_steps(&maker, 1, 1000);
+		archive_maker_close(&maker);
+		append_exchange(cases[i].moved_ns);
+		assert_ok(ifp_run_open(path, &run));
+		assert_in_range(ifp_run_drift_ppm(run), cases[i].least_ppm, cases[i].most_ppm);
+	}
+}
+
 static void a_rank_that_was_never_measured_is_placed_by_wall_clock(void **state)
 {
 	IFP_CLEANUP(ifp_run_close) struct ifp_run *run = NULL;
@@ -413,6 +463,7 @@ int main(void)
 		TEST(a_run_of_one_host_is_read_whole),
 		TEST(events_come_by_start_and_longer_ones_first),
 		TEST(ranks_of_two_hosts_are_aligned),
+		TEST(a_run_tells_which_drift_its_bounds_allow_for),
 		TEST(a_rank_that_was_never_measured_is_placed_by_wall_clock),
 		TEST(a_rank_without_clock_readings_cannot_be_placed),
 		TEST(ranks_that_are_missing_and_running_are_told),
