@@ -221,6 +221,28 @@ static int export_ranks(struct export *e, int64_t wanted)
 	return err;
 }
 
+/*
+ * The members before the events. Times count from the run's start; those of imported traces are
+ * wall-clock times, and the base that gives them back is stated as Kineto does.
+ */
+static int open_writer(struct export *e, const char *path)
+{
+	const char *members = "\"schemaVersion\":1,\"displayTimeUnit\":\"ms\"";
+	const struct ifp_run_rank *first =
+		ifp_run_rank_count(e->run) ? ifp_run_rank(e->run, 0) : NULL;
+
+	ifp_buf_clear(&e->key);
+	ifp_buf_append_text(&e->key, members);
+	if (first && first->imported)
+		ifp_buf_printf(&e->key, ",\"baseTimeNanoseconds\":%" PRId64,
+			ifp_run_base(e->run).ns);
+	if (ifp_buf_status(&e->key))
+		return -ENOMEM;
+	return ifp_chrome_writer_open(path, GZIP_LEVEL,
+		(struct ifp_str){(const char *)e->key.data, (uint32_t)e->key.len_bytes},
+		&e->writer);
+}
+
 static void export_free(struct export *e)
 {
 	ifp_chrome_writer_abandon(&e->writer);
@@ -265,8 +287,7 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 	if (!err)
 		err = ifp_run_open(path, &e.run);
 	if (!err)
-		err = ifp_chrome_writer_open(v->output, GZIP_LEVEL,
-			ifp_str("\"schemaVersion\":1,\"displayTimeUnit\":\"ms\""), &e.writer);
+		err = open_writer(&e, v->output);
 	if (!err)
 		err = export_ranks(&e, v->rank);
 	if (!err)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 static const struct ifp_verb *const verbs[] = {
+	&ifp_verb_merge,
 	&ifp_verb_report,
 	&ifp_verb_timeline,
 	&ifp_verb_export,

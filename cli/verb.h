@@ -33,6 +33,7 @@ struct ifp_verb {
 	int (*run)(const void *values, const struct ifp_arguments *arguments);
 };
 
+extern const struct ifp_verb ifp_verb_merge;
 extern const struct ifp_verb ifp_verb_report;
 extern const struct ifp_verb ifp_verb_timeline;
 extern const struct ifp_verb ifp_verb_export;

@@ -40,6 +40,9 @@ struct ifp_clock_rank {
 	uint32_t rank;
 	struct ifp_clock_identity identity;
 	const struct ifp_clock_samples *samples; /* all of this rank's, in order of time */
+	/* Nothing was read (a trace that was imported): its REALTIME is taken as RAW. Its only tuple
+	 * says when it began. Never shares a clock. */
+	bool unmeasured;
 };
 
 struct ifp_clock_map;

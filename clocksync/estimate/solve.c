@@ -93,6 +93,14 @@ static void place_unaligned(struct ifp_clock_solution *solution)
 	}
 }
 
+/* Clocks of which nothing was measured are not aligned to each other, the reference is not either. */
+static void distrust_reference(
+	struct ifp_clock_solution *solution, const struct ifp_clock_rank *ranks)
+{
+	if (solution->node_count > 1 && ranks[solution->reference].unmeasured)
+		solution->nodes[0].method = IFP_CLOCK_UNALIGNED;
+}
+
 /* The largest bound while the rank was running. */
 static int64_t bound_over_run(const struct ifp_clock_map *map)
 {
@@ -141,6 +149,7 @@ static int solve(const struct ifp_clock_rank *ranks, struct ifp_clock_solution *
 	if (ifp_measured_collect(ranks, solution, &edges, &edge_count) ||
 		ifp_measured_solve(solution, edges, edge_count))
 		return -ENOMEM;
+	distrust_reference(solution, ranks);
 	place_unaligned(solution);
 	for (uint32_t i = 0; i < solution->rank_count; i++) {
 		if (solution->maps[i].lines.realtime.count)

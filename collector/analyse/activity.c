@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/analyse/activity.h"
 
+#include "collector/timeline/steps.h"
 #include "core/cleanup.h"
 #include "core/error.h"
 
@@ -23,7 +24,9 @@ struct taker {
 	uint64_t count;
 	struct launch *launches; /* by correlation */
 	size_t launch_count;
-	bool optimizer; /* marks are the optimizer's steps, not the program's own */
+	/* what ends a step: the optimizer's marks; else the program's own steps; else the ranges of
+	 * torch.profiler, which a trace that was imported has */
+	enum ifp_steps_origin origin;
 };
 
 static bool contains(struct ifp_str text, const char *part)
@@ -79,21 +82,44 @@ static bool device_collective(const struct ifp_event *event, struct ifp_str *nam
 	return false;
 }
 
-static bool is_optimizer_step(const struct ifp_event *event)
+/* What kind of step the event ends, and its number. */
+static enum ifp_steps_origin step_of(const struct ifp_event *event, uint64_t *step)
 {
-	return event->source == IFP_SOURCE_STEP && event->correlation;
+	int64_t number;
+
+	*step = event->correlation;
+	if (event->source == IFP_SOURCE_STEP && *step)
+		return IFP_STEPS_MARKS;
+	if (event->kind != IFP_EVENT_SLICE)
+		return IFP_STEPS_NONE;
+	/* A program without an optimizer may name its own steps (infprof_step_begin). */
+	if (event->source == IFP_SOURCE_MARK && *step && ifp_str_is(event->category, "step"))
+		return IFP_STEPS_RANGES;
+	if (event->source != IFP_SOURCE_KINETO || event->lane.kind != IFP_LANE_THREAD ||
+		!ifp_profiler_step(event->name, &number) || number < 1)
+		return IFP_STEPS_NONE;
+	*step = (uint64_t)number;
+	return IFP_STEPS_PROFILER;
 }
 
-/* A program without an optimizer may name its own steps (infprof_step_begin). */
-static bool is_own_step(const struct ifp_event *event)
+static bool is_mark(const struct taker *t, const struct ifp_event *event, uint64_t *step)
 {
-	return event->source == IFP_SOURCE_MARK && event->kind == IFP_EVENT_SLICE &&
-	       event->correlation && ifp_str_is(event->category, "step");
+	return t->origin != IFP_STEPS_NONE && step_of(event, step) == t->origin;
 }
 
-static bool is_mark(const struct taker *t, const struct ifp_event *event)
+/* The best kind of steps that the rank has. */
+static enum ifp_steps_origin find_origin(const struct taker *t)
 {
-	return t->optimizer ? is_optimizer_step(event) : is_own_step(event);
+	enum ifp_steps_origin best = IFP_STEPS_NONE;
+	uint64_t step;
+
+	for (uint64_t i = 0; i < t->count && best != IFP_STEPS_MARKS; i++) {
+		enum ifp_steps_origin origin = step_of(&t->events[i].event, &step);
+
+		if (origin != IFP_STEPS_NONE && (best == IFP_STEPS_NONE || origin < best))
+			best = origin;
+	}
+	return best;
 }
 
 static bool is_launch(const struct ifp_event *event)
@@ -126,11 +152,11 @@ static int make_room(struct taker *t)
 	struct ifp_arena *arena = &t->activity->arena;
 	size_t marks = 1, host = 1, device = 1;
 	struct ifp_str name;
+	uint64_t step;
 
-	for (uint64_t i = 0; i < t->count && !t->optimizer; i++)
-		t->optimizer = is_optimizer_step(&t->events[i].event);
+	t->origin = find_origin(t);
 	for (uint64_t i = 0; i < t->count; i++) {
-		marks += is_mark(t, &t->events[i].event);
+		marks += is_mark(t, &t->events[i].event, &step);
 		host += host_collective(&t->events[i].event, &name);
 		device += device_collective(&t->events[i].event, &name);
 	}
@@ -153,11 +179,11 @@ static void take_marks(struct taker *t)
 	for (uint64_t i = 0; i < t->count; i++) {
 		const struct ifp_timed_event *timed = &t->events[i];
 		const struct ifp_event *event = &timed->event;
-		uint64_t last = rank->mark_count ? rank->marks[rank->mark_count - 1].step : 0;
+		uint64_t last = rank->mark_count ? rank->marks[rank->mark_count - 1].step : 0, step;
 
-		if (is_mark(t, event) && event->correlation > last)
-			rank->marks[rank->mark_count++] = (struct ifp_step_mark){
-				event->correlation, timed->start_ns + timed->dur_ns};
+		if (is_mark(t, event, &step) && step > last)
+			rank->marks[rank->mark_count++] =
+				(struct ifp_step_mark){step, timed->start_ns + timed->dur_ns};
 		if (device_collective(event, &name) && event->correlation)
 			t->launches[t->launch_count++].correlation = event->correlation;
 	}

@@ -11,7 +11,7 @@ static void append_job(
 	ifp_words_count(out, verdict->steps, "step");
 	if (job->hosts == 1)
 		ifp_buf_append_text(out, ", one host");
-	else
+	else if (job->hosts)
 		ifp_buf_printf(out, ", %u hosts", job->hosts);
 	if (job->one_clock) {
 		ifp_buf_append_text(out, ", one clock");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/report/headline.h"
 
+#include "trace/wire/document.h"
+
 #include <string.h>
 
 static bool seen_before(const struct ifp_run *run, uint32_t i)
@@ -12,6 +14,12 @@ static bool seen_before(const struct ifp_run *run, uint32_t i)
 	return false;
 }
 
+/* A trace that was imported need not say where it is from. */
+static bool rank_host_known(const struct ifp_run_rank *rank)
+{
+	return !rank->imported || ifp_document_get_text(rank->document, "host");
+}
+
 struct ifp_job ifp_job_of(const struct ifp_run *run)
 {
 	struct ifp_job job = {.world = ifp_run_world(run), .one_clock = true};
@@ -20,7 +28,7 @@ struct ifp_job ifp_job_of(const struct ifp_run *run)
 		const struct ifp_run_rank *rank = ifp_run_rank(run, i);
 		struct ifp_clock_summary clock;
 
-		job.hosts += !seen_before(run, i);
+		job.hosts += rank_host_known(rank) && !seen_before(run, i);
 		if (!rank->map)
 			continue;
 		clock = ifp_clock_map_summary(rank->map);

@@ -33,7 +33,7 @@ static void append_end(struct ifp_buf *out, const struct ifp_run_rank *rank)
 	int64_t status = 0;
 
 	if (!how) {
-		ifp_buf_append_text(out, "not known");
+		ifp_buf_append_text(out, rank->imported ? "imported" : "not known");
 		return;
 	}
 	ifp_document_get_int(rank->end, "status", &status);

@@ -102,6 +102,30 @@ static struct ifp_clock_identity read_identity(const struct ifp_run_rank *rank)
 	return identity;
 }
 
+/* An imported rank has no readings of clocks: the moment of its first event stands for one. */
+static int place_imported(struct ifp_run_member *member, struct ifp_clock_rank *rank)
+{
+	const cJSON *imported =
+		cJSON_GetObjectItemCaseSensitive(member->seen.document, "imported");
+	struct ifp_clock_samples *samples = &member->samples;
+	int64_t first_ns, last_ns;
+	int err;
+
+	if (samples->tuple_count || !ifp_document_get_int(imported, "first_ns", &first_ns) ||
+		!ifp_document_get_int(imported, "last_ns", &last_ns))
+		return 0;
+	err = IFP_ARRAY_RESERVE(samples->tuples, member->tuple_capacity, 0, 1, "readings");
+	if (err)
+		return err;
+	samples->tuples[samples->tuple_count++] =
+		(struct ifp_clock_tuple){.raw_ns = first_ns, .realtime_ns = first_ns};
+	member->seen.imported = imported;
+	member->seen.first_ns = first_ns;
+	member->seen.last_ns = last_ns;
+	rank->unmeasured = true;
+	return 0;
+}
+
 static int solve_clocks(struct ifp_run *run)
 {
 	IFP_CLEANUP_FREE struct ifp_clock_rank *ranks =
@@ -117,6 +141,9 @@ static int solve_clocks(struct ifp_run *run)
 		ranks[i] = (struct ifp_clock_rank){.rank = member->seen.rank,
 			.identity = read_identity(&member->seen),
 			.samples = &member->samples};
+		err = place_imported(member, &ranks[i]);
+		if (err)
+			return err;
 	}
 	err = ifp_clock_solve(ranks, run->member_count, &run->solution);
 	if (err)

@@ -33,6 +33,8 @@ struct ifp_run_rank {
 	const cJSON *end;		 /* IFP_FRAME_END; NULL = still running or lost */
 	const struct ifp_clock_map *map; /* NULL: this rank's events cannot be placed in time */
 	uint64_t event_count;		 /* sum over the EVENTS frames */
+	const cJSON *imported;		 /* of a trace that existed already; NULL = recorded live */
+	int64_t first_ns, last_ns;	 /* imported: REALTIME between which its events belong */
 };
 
 /* A window of the run: what was asked, and what every rank recorded. */

@@ -312,7 +312,9 @@ static int account(struct drawing *drawing, uint32_t crowded, uint64_t halves)
 
 	if (!err)
 		err = ifp_sheet_left_out(drawing->run, rank, drawing->view->misplaced,
-			"merged/, ranks/: the time is more than a year away from the run's");
+			drawing->view->rank->imported
+				? "merged/, ranks/: the time cannot be of this job"
+				: "merged/, ranks/: the time is more than a year away from the run's");
 	if (!err)
 		err = ifp_sheet_left_out(drawing->run, rank, halves,
 			"merged/: halves of arrows whose other half was not recorded");

@@ -27,11 +27,15 @@ static void take_name(struct ifp_lane_row *row, const struct ifp_event *event)
 		row->title = (struct ifp_str){value.ptr + 1, value.len_bytes - 2};
 }
 
-/* Names of lanes need no time. */
-static bool is_placed(const struct ifp_timed_event *timed)
+/* Names of lanes need no time. The stamps of an imported rank have been looked through before. */
+static bool is_placed(const struct ifp_run_rank *rank, const struct ifp_timed_event *timed)
 {
-	return timed->event.kind == IFP_EVENT_META ||
-	       (timed->start_ns > -FARTHEST_NS && timed->start_ns < FARTHEST_NS &&
+	if (timed->event.kind == IFP_EVENT_META)
+		return true;
+	if (rank->imported &&
+		(timed->event.start < rank->first_ns || timed->event.start > rank->last_ns))
+		return false;
+	return (timed->start_ns > -FARTHEST_NS && timed->start_ns < FARTHEST_NS &&
 		       timed->dur_ns < FARTHEST_NS);
 }
 
@@ -41,7 +45,7 @@ static void drop_misplaced(struct ifp_rank_view *view)
 	uint64_t kept = 0;
 
 	for (uint64_t i = 0; i < loaded->count; i++)
-		if (is_placed(&loaded->events[i]))
+		if (is_placed(view->rank, &loaded->events[i]))
 			loaded->events[kept++] = loaded->events[i];
 	view->misplaced = loaded->count - kept;
 	loaded->count = kept;

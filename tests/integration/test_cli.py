@@ -38,7 +38,7 @@ class Use(Cli):
     def test_help_lists_the_verbs(self):
         result = infprof("--help")
         self.assertEnded(result, 0)
-        for verb in ["report", "timeline", "export", "check", "collect"]:
+        for verb in ["merge", "report", "timeline", "export", "check", "collect"]:
             self.assertRegex(result.stdout, rf"(?m)^  {verb} ")
             self.assertEnded(infprof(verb, "--help"), 0)
             self.assertIn(f"Usage: infprof {verb} ", infprof(verb, "--help").stdout)
@@ -50,7 +50,7 @@ class Use(Cli):
         archive = self.sample()
         cases = [
             ([], "a command is missing"),
-            (["merge"], 'there is no command "merge"'),
+            (["mend"], 'there is no command "mend"'),
             (["--nope"], "there is no option --nope"),
             (["report"], "an argument is missing"),
             (["report", archive, "more"], 'one argument too many: "more"'),

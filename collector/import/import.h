@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Traces that exist already, one file per rank, into an archive. Three stages:
+ *
+ *   files      what the user named, directories searched            (files.c)
+ *   reading    each file once, on as many threads as there are      (reading.c, workers.c)
+ *              cores; its events go to a spill file as blocks
+ *   identity   which file is which rank                             (identity.c)
+ *   archive    the blocks put together in order of ranks            (archive.c)
+ *
+ * Identity comes behind the reading because a trace may state its rank behind its events. The
+ * bytes of the archive depend on the files alone, not on which thread read what.
+ *
+ * Whatever is not as it should be becomes a note: a row of the archive's ledger, and, where it is a
+ * fault, a line for the user.
+ */
+#pragma once
+
+#include "trace/archive/frame.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ifp_import_note {
+	const char *what; /* stable word of the ledger; NULL = readers of the archive see it */
+	int64_t count;	  /* events or cases; 0 where it makes no sense */
+	bool fault;	  /* something is wrong, not only told */
+	char *why;	  /* a sentence for people */
+};
+
+/* {0} is empty. */
+struct ifp_import_notes {
+	struct ifp_import_note *items;
+	uint32_t count;
+	size_t capacity;
+};
+
+/* A block of events in a spill file. */
+struct ifp_import_block {
+	uint64_t offset;
+	uint32_t bytes;
+	uint32_t events;
+};
+
+/* One trace. What reading.c finds in it stays as long as the import. */
+struct ifp_import_file {
+	char *path;
+	const char *name; /* behind the last slash of path */
+	uint64_t file_bytes;
+	bool named; /* by the user; false: found in a directory */
+
+	uint64_t json_bytes;
+	uint64_t elements;		   /* of the file's traceEvents: events + left_out */
+	uint64_t events;		   /* that are in the archive */
+	uint64_t left_out;		   /* no events, or too large to store: notes say why */
+	int64_t first_ns, last_ns;	   /* REALTIME, of the events whose times fit together */
+	int64_t base_time_ns;		   /* that the file states; 0 = none */
+	int64_t stated_rank, stated_world; /* by distributedInfo; -1 = not stated */
+	char *distributed_info, *device_properties, *others; /* JSON text; NULL = none */
+	int spill;					     /* borrowed: descriptor */
+	struct ifp_import_block *blocks;
+	uint32_t block_count;
+	size_t block_capacity;
+	struct ifp_import_notes notes;
+
+	uint32_t rank; /* IFP_FRAME_NO_RANK: nothing of it is in the archive */
+};
+
+struct ifp_import {
+	struct ifp_import_file *files;
+	uint32_t file_count;
+	size_t file_capacity;
+	struct ifp_import_notes notes; /* of no file in particular */
+	uint32_t world;
+	int *spills; /* one for each thread */
+	uint32_t spill_count;
+};
+
+/* How far the reading has come. */
+struct ifp_import_progress {
+	uint32_t files, files_done;
+	uint64_t file_bytes, file_bytes_done; /* on the disk; of files that are done */
+	uint64_t events;
+};
+
+struct ifp_import_options {
+	const char *output_dir; /* for spill files */
+	const char *rank_from; /* POSIX extended expression, its first group is the rank; or NULL */
+	bool in_order;	       /* ranks are counted in the order of the arguments */
+	uint32_t threads;      /* 0 = one for each core */
+	/* Called four times a second, in the thread of ifp_import_read_files(); NULL = never. */
+	void (*progress)(void *context, const struct ifp_import_progress *progress);
+	void *context;
+};
+
+/*
+ * Finds the files. Paths that cannot be used become notes. -EINVAL (with a cause) when nothing is
+ * left, -ENOMEM.
+ */
+int ifp_import_find_files(struct ifp_import *import, const struct ifp_import_options *options,
+	char *const *paths, size_t count);
+
+/* Reads them all. Damage and unreadable files become notes; errors are those of the spill files. */
+int ifp_import_read_files(struct ifp_import *import, const struct ifp_import_options *options);
+
+/*
+ * Decides the rank of each file that has events. -EINVAL when rank_from is no expression with a
+ * group, or when no file has an event.
+ */
+int ifp_import_identify(struct ifp_import *import, const struct ifp_import_options *options);
+
+/* Writes the archive, which must not exist (-EEXIST). Nothing stays of it after an error. */
+int ifp_import_write(struct ifp_import *import, const char *archive_path);
+
+void ifp_import_free(struct ifp_import *import);
+
+#define IFP_CLEANUP_IMPORT IFP_CLEANUP(ifp_import_free)
+
+/* Whether any note is a fault. */
+bool ifp_import_has_faults(const struct ifp_import *import);

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/import/reading.h"
+
+#include "collector/import/notes.h"
+#include "collector/import/span.h"
+#include "trace/wire/document.h"
+#include "core/array.h"
+#include "core/error.h"
+#include "trace/chrome/reader.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A member of the header beyond this is not kept: documents of an archive are small. */
+#define HEADER_MEMBER_MAX_BYTES (256u * 1024u)
+
+/* The reading of one file. */
+struct reading {
+	struct ifp_import_worker *worker;
+	struct ifp_import_file *file;
+	struct ifp_import_span span;
+	uint64_t too_large; /* events */
+	uint64_t unordered; /* slices that begin before the one that stands before them */
+	int64_t before_ns;
+};
+
+static int write_all(int fd, const uint8_t *data, size_t len_bytes, uint64_t offset)
+{
+	while (len_bytes) {
+		ssize_t n = pwrite(fd, data, len_bytes, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return ifp_fail_errno("write %zu bytes to a spill file", len_bytes);
+		data += n;
+		len_bytes -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return 0;
+}
+
+static int flush(struct reading *reading)
+{
+	struct ifp_import_worker *worker = reading->worker;
+	struct ifp_import_file *file = reading->file;
+	uint32_t events = ifp_block_builder_count(worker->builder);
+	int err;
+
+	if (!events)
+		return 0;
+	ifp_buf_clear(&worker->payload);
+	err = ifp_block_builder_encode(worker->builder, &worker->payload);
+	if (!err)
+		err = IFP_ARRAY_RESERVE(
+			file->blocks, file->block_capacity, file->block_count, 1, "blocks");
+	if (!err)
+		err = write_all(worker->spill, worker->payload.data, worker->payload.len_bytes,
+			worker->spill_bytes);
+	if (err)
+		return err;
+	file->blocks[file->block_count++] = (struct ifp_import_block){.offset = worker->spill_bytes,
+		.bytes = (uint32_t)worker->payload.len_bytes,
+		.events = events};
+	worker->spill_bytes += worker->payload.len_bytes;
+	file->events += events;
+	atomic_fetch_add(worker->events, events);
+	return 0;
+}
+
+static void look_at(struct reading *reading, const struct ifp_event *event)
+{
+	if (event->kind == IFP_EVENT_META)
+		return; /* names of lanes need no time */
+	ifp_import_span_add(&reading->span, event->start, event->start + event->dur);
+	if (event->kind != IFP_EVENT_SLICE)
+		return;
+	reading->unordered += event->start < reading->before_ns;
+	reading->before_ns = event->start;
+}
+
+static int add(struct reading *reading, const struct ifp_event *event)
+{
+	struct ifp_block_builder *builder = reading->worker->builder;
+	int err = ifp_block_builder_add(builder, event);
+
+	if (err == -ENOSPC) {
+		err = flush(reading);
+		if (!err)
+			err = ifp_block_builder_add(builder, event);
+	}
+	if (err == -EMSGSIZE) {
+		ifp_error_clear();
+		reading->too_large++;
+		return 0;
+	}
+	if (!err)
+		look_at(reading, event);
+	return err;
+}
+
+/* Damage ends the reading and is a note; what stood before it is kept. */
+static int note_damage(struct ifp_import_file *file, int err, uint64_t offset, uint64_t events)
+{
+	char text[1024];
+
+	if (err == -ENOMEM)
+		return err;
+	ifp_error_text(text, sizeof(text));
+	ifp_error_clear();
+	if (!events)
+		return ifp_import_note(
+			&file->notes, "trace-left-out", 0, true, "nothing was read of %s", text);
+	return ifp_import_note(&file->notes, "trace-damaged", 1, true,
+		"damaged behind byte %" PRIu64 " of its JSON; the %" PRIu64
+		" events before that are kept: %s",
+		offset, events, text);
+}
+
+static char *copy_text(struct ifp_str text)
+{
+	return strndup(text.len_bytes ? text.ptr : "", text.len_bytes);
+}
+
+static int keep_member(
+	struct ifp_import_file *file, const char *key, struct ifp_str value, char **place)
+{
+	if (!value.len_bytes)
+		return 0;
+	if (value.len_bytes > HEADER_MEMBER_MAX_BYTES)
+		return ifp_import_note(&file->notes, "trace-left-out", 0, false,
+			"%s of the trace's header is not kept: %" PRIu32 " bytes", key,
+			value.len_bytes);
+	*place = copy_text(value);
+	return *place ? 0 : ifp_fail(-ENOMEM, "no memory for the header of a trace");
+}
+
+static int take_header(struct ifp_import_file *file, const struct ifp_chrome_header *header)
+{
+	struct ifp_str info = header->distributed_info;
+	IFP_CLEANUP_DOCUMENT cJSON *stated =
+		info.len_bytes ? cJSON_ParseWithLength(info.ptr, info.len_bytes) : NULL;
+	int err = keep_member(file, "distributedInfo", info, &file->distributed_info);
+
+	file->base_time_ns = header->base_time_ns;
+	if (!ifp_document_get_int(stated, "rank", &file->stated_rank))
+		file->stated_rank = -1;
+	if (!ifp_document_get_int(stated, "world_size", &file->stated_world))
+		file->stated_world = -1;
+	if (!err)
+		err = keep_member(file, "deviceProperties", header->device_properties,
+			&file->device_properties);
+	return err ? err : keep_member(file, "the rest", header->others, &file->others);
+}
+
+/* Rows of the ledger: what the reader has changed or set aside, and what is odd. */
+static int note_counts(struct reading *reading, const struct ifp_chrome_counts *counts)
+{
+	struct ifp_import_file *file = reading->file;
+	uint64_t outside = ifp_import_span_find(&reading->span, &file->first_ns, &file->last_ns);
+	int err = 0;
+
+	if (counts->set_aside)
+		err = ifp_import_note(&file->notes, "trace-left-out", (int64_t)counts->set_aside,
+			true,
+			"elements of traceEvents without a name, a kind or times that can be");
+	if (!err && reading->too_large)
+		err = ifp_import_note(&file->notes, "trace-left-out", (int64_t)reading->too_large,
+			true, "events whose texts are larger than a block of the archive");
+	if (!err && counts->repaired)
+		err = ifp_import_note(&file->notes, "trace-repaired", (int64_t)counts->repaired,
+			false,
+			"elements with control characters, bad escapes, bytes that are no UTF-8, "
+			"NaN, or no duration");
+	if (!err && reading->unordered)
+		err = ifp_import_note(&file->notes, "trace-unordered", (int64_t)reading->unordered,
+			false, "slices stand behind later ones in the file; drawn in order");
+	if (!err && outside)
+		err = ifp_import_note(&file->notes, "trace-misplaced", (int64_t)outside, true,
+			"events whose times cannot be of this job (0 or garbage): kept in the "
+			"archive, not drawn");
+	return err;
+}
+
+/* Events in = events out + ledger. */
+static int settle(struct reading *reading, const struct ifp_chrome_counts *counts)
+{
+	struct ifp_import_file *file = reading->file;
+
+	file->json_bytes = counts->bytes;
+	file->elements = counts->events + counts->set_aside;
+	file->left_out = counts->set_aside + reading->too_large;
+	if (file->elements != file->events + file->left_out)
+		return ifp_fail(-EPROTO,
+			"%s: %" PRIu64 " events were read, %" PRIu64 " stored and %" PRIu64
+			" left out",
+			file->path, file->elements, file->events, file->left_out);
+	return 0;
+}
+
+static int read_events(struct reading *reading, struct ifp_chrome_reader *reader)
+{
+	struct ifp_chrome_counts counts;
+	struct ifp_event event;
+	int got = 0, err = 0;
+
+	while (!err && (got = ifp_chrome_reader_next(reader, &event)) > 0)
+		err = add(reading, &event);
+	if (!err)
+		err = flush(reading);
+	counts = ifp_chrome_reader_counts(reader);
+	if (!err && got < 0)
+		err = note_damage(reading->file, got, counts.bytes, reading->file->events);
+	if (!err)
+		err = settle(reading, &counts);
+	return err ? err : note_counts(reading, &counts);
+}
+
+int ifp_import_read(struct ifp_import_worker *worker, struct ifp_import_file *file)
+{
+	IFP_CLEANUP(ifp_chrome_reader_close) struct ifp_chrome_reader *reader = NULL;
+	IFP_CLEANUP_FREE struct reading *reading = calloc(1, sizeof(*reading));
+	struct ifp_chrome_header header;
+	int err;
+
+	if (!reading)
+		return ifp_fail(-ENOMEM, "read %s", file->path);
+	*reading = (struct reading){.worker = worker, .file = file, .before_ns = INT64_MIN};
+	file->spill = worker->spill;
+	err = ifp_chrome_reader_open(file->path, &reader);
+	if (err)
+		return note_damage(file, err, 0, 0);
+	err = read_events(reading, reader);
+	if (err)
+		return ifp_fail(err, "read %s", file->path);
+	header = ifp_chrome_reader_header(reader);
+	return take_header(file, &header);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All files, on all cores: a file is read by one thread, each thread takes the next file. */
+#include "collector/import/reading.h"
+
+#include "core/cleanup.h"
+#include "core/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define PROGRESS_NS (250 * IFP_NS_PER_MS)
+
+/* What the threads share. */
+struct crew {
+	struct ifp_import *import;
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* a thread has ended */
+	/* under the lock */
+	uint32_t next, running;
+	uint32_t files_done;
+	uint64_t file_bytes_done;
+	int err; /* of the thread that failed first */
+	char cause[1024];
+	/* without */
+	_Atomic uint64_t events;
+};
+
+struct member {
+	struct crew *crew;
+	struct ifp_import_worker worker;
+	pthread_t thread;
+};
+
+/* The next file that is to be read; NULL when there is none or all is in vain. */
+static struct ifp_import_file *take_file(struct crew *crew)
+{
+	struct ifp_import_file *file = NULL;
+
+	pthread_mutex_lock(&crew->lock);
+	if (!crew->err && crew->next < crew->import->file_count)
+		file = &crew->import->files[crew->next++];
+	pthread_mutex_unlock(&crew->lock);
+	return file;
+}
+
+static void put_back(struct crew *crew, const struct ifp_import_file *file, int err)
+{
+	pthread_mutex_lock(&crew->lock);
+	crew->files_done++;
+	crew->file_bytes_done += file->file_bytes;
+	if (err && !crew->err) {
+		crew->err = err;
+		ifp_error_text(crew->cause, sizeof(crew->cause));
+	}
+	pthread_mutex_unlock(&crew->lock);
+}
+
+static void *work(void *argument)
+{
+	struct member *member = argument;
+	struct crew *crew = member->crew;
+	struct ifp_import_file *file;
+
+	while ((file = take_file(crew)))
+		put_back(crew, file, ifp_import_read(&member->worker, file));
+	pthread_mutex_lock(&crew->lock);
+	crew->running--;
+	pthread_cond_signal(&crew->changed);
+	pthread_mutex_unlock(&crew->lock);
+	return NULL;
+}
+
+static uint32_t core_count(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (uint32_t)CPU_COUNT(&set);
+}
+
+/* A file without a name, in the output directory: that is where there is room. */
+static int open_spill(const char *directory, int *spill)
+{
+	IFP_CLEANUP_FREE char *path = NULL;
+
+	*spill = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (*spill >= 0)
+		return 0;
+	if (asprintf(&path, "%s/.import-XXXXXX", directory) < 0) {
+		path = NULL;
+		return ifp_fail(-ENOMEM, "create a spill file in %s", directory);
+	}
+	*spill = mkostemp(path, O_CLOEXEC);
+	if (*spill < 0)
+		return ifp_fail_errno("create a spill file in %s", directory);
+	unlink(path);
+	return 0;
+}
+
+static int make_spills(struct ifp_import *import, const char *directory, uint32_t count)
+{
+	int err = 0;
+
+	import->spills = calloc(count, sizeof(*import->spills));
+	if (!import->spills)
+		return ifp_fail(-ENOMEM, "no memory for %u threads", count);
+	for (uint32_t i = 0; i < count && !err; i++) {
+		err = open_spill(directory, &import->spills[i]);
+		import->spill_count += !err;
+	}
+	return err;
+}
+
+static void tell(struct crew *crew, const struct ifp_import_options *options, uint64_t file_bytes)
+{
+	const struct ifp_import_progress progress = {.files = crew->import->file_count,
+		.files_done = crew->files_done,
+		.file_bytes = file_bytes,
+		.file_bytes_done = crew->file_bytes_done,
+		.events = atomic_load(&crew->events)};
+
+	if (options->progress)
+		options->progress(options->context, &progress);
+}
+
+/* Until all threads have ended. */
+static void watch(struct crew *crew, const struct ifp_import_options *options)
+{
+	uint64_t file_bytes = 0;
+
+	for (uint32_t i = 0; i < crew->import->file_count; i++)
+		file_bytes += crew->import->files[i].file_bytes;
+	pthread_mutex_lock(&crew->lock);
+	while (crew->running) {
+		struct timespec until;
+
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += PROGRESS_NS;
+		until.tv_sec += until.tv_nsec / IFP_NS_PER_S;
+		until.tv_nsec %= IFP_NS_PER_S;
+		pthread_cond_timedwait(&crew->changed, &crew->lock, &until);
+		tell(crew, options, file_bytes);
+	}
+	pthread_mutex_unlock(&crew->lock);
+}
+
+static int start(struct crew *crew, struct member *member, uint32_t i)
+{
+	int err = ifp_block_builder_new(&member->worker.builder);
+
+	if (err)
+		return err;
+	member->crew = crew;
+	member->worker.spill = crew->import->spills[i];
+	member->worker.events = &crew->events;
+	pthread_mutex_lock(&crew->lock);
+	err = pthread_create(&member->thread, NULL, work, member);
+	crew->running += !err;
+	pthread_mutex_unlock(&crew->lock);
+	return err ? ifp_fail(-err, "start a thread: %s", strerror(err)) : 0;
+}
+
+/* One thread is enough to go on with. */
+static int run_crew(struct crew *crew, const struct ifp_import_options *options, uint32_t count)
+{
+	IFP_CLEANUP_FREE struct member *members = calloc(count, sizeof(*members));
+	uint32_t started = 0;
+	int err = members ? 0 : ifp_fail(-ENOMEM, "no memory for %u threads", count);
+
+	while (!err && started < count) {
+		err = start(crew, &members[started], started);
+		started += !err;
+	}
+	if (err && started) {
+		ifp_error_clear();
+		err = 0;
+	}
+	watch(crew, options);
+	for (uint32_t i = 0; i < started; i++)
+		pthread_join(members[i].thread, NULL);
+	for (uint32_t i = 0; members && i < count; i++) {
+		ifp_block_builder_free(&members[i].worker.builder);
+		ifp_buf_free(&members[i].worker.payload);
+	}
+	return err;
+}
+
+int ifp_import_read_files(struct ifp_import *import, const struct ifp_import_options *options)
+{
+	struct crew crew = {.import = import,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.changed = PTHREAD_COND_INITIALIZER};
+	uint32_t count = options->threads ? options->threads : core_count();
+	int err;
+
+	if (count > import->file_count)
+		count = import->file_count;
+	err = make_spills(import, options->output_dir, count);
+	if (!err)
+		err = run_crew(&crew, options, count);
+	if (!err && crew.err)
+		err = ifp_fail(crew.err, "%s", crew.cause);
+	return err;
+}

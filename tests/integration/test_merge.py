@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""infprof merge: traces that exist already become one run.
+
+What is expected of each file is counted here by Python's own JSON reader. With INFPROF_TRACES, a
+directory, all traces below it are tried as well.
+"""
+
+import collections
+import gzip
+import json
+import os
+import pathlib
+import unittest
+
+import harness
+
+DATA = harness.SOURCE / "tests" / "data" / "kineto"
+DDP = [DATA / "ddp.rank0.json.gz", DATA / "ddp.rank1.json.gz"]
+ON_DEMAND = [DATA / "ondemand.rank0.json.gz", DATA / "ondemand.rank1.json.gz"]
+
+
+def samples():
+    more = os.environ.get("INFPROF_TRACES")
+    found = sorted(DATA.glob("*.json.gz"))
+    return found + (sorted(pathlib.Path(more).rglob("*.json.gz")) if more else [])
+
+
+def read(path):
+    with (gzip.open(path) if path.name.endswith(".gz") else open(path, "rb")) as file:
+        return json.load(file, parse_float=lambda text: text)
+
+
+def nanoseconds(value, base=0):
+    """Exact: numbers with a point are kept as text by read()."""
+    text = str(value)
+    sign = -1 if text.startswith("-") else 1
+    whole, _, part = text.lstrip("-").partition(".")
+    digits = part.ljust(4, "0")
+    rounded = int(whole) * 1000 + int(digits[:3]) + (digits[3] >= "5")
+    return sign * rounded + base
+
+
+def canonical(trace):
+    """All events in an order of their own, with absolute times in ns."""
+    base = trace.get("baseTimeNanoseconds", 0)
+    events = []
+    for event in trace["traceEvents"]:
+        event = dict(event)
+        # A name of a lane may come without a time: it has none to compare.
+        start = nanoseconds(event.pop("ts", 0), base) if event.get("ph") != "M" else 0
+        event.pop("ts", None)
+        duration = nanoseconds(event.pop("dur", 0))
+        if not event.get("args"):
+            event.pop("args", None)
+        events.append((start, duration, json.dumps(event, sort_keys=True)))
+    return collections.Counter(events)
+
+
+class Merge(harness.TestCase):
+    def merge(self, *arguments, status=0, timeout=300):
+        result = harness.run(
+            [harness.INFPROF, "merge", *arguments, "-o", self.output], timeout=timeout)
+        self.assertEnded(result, status)
+        return result
+
+    def merge_json(self, *arguments):
+        return json.loads(self.merge("--json", *arguments).stdout)
+
+    def write(self, name, content):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, (dict, list)):
+            content = json.dumps(content)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def trace(self, name, rank=None, world=None, start=1000, **members):
+        info = {} if rank is None else {"rank": rank}
+        if world is not None:
+            info["world_size"] = world
+        return self.write(name, {
+            "distributedInfo": info,
+            **members,
+            "traceEvents": [
+                {"ph": "X", "cat": "cpu_op", "name": f"of {name}", "pid": 7, "tid": 7,
+                 "ts": start, "dur": 5, "args": {"External id": 1}},
+            ],
+        })
+
+    def ranks(self, *arguments):
+        """Which file became which rank, and the sentences that told of faults."""
+        result = self.merge_json("--archive-only", *arguments)
+        ranks = {pathlib.Path(s["path"]).name: s.get("rank") for s in result["sources"]}
+        return ranks, [n["why"] for n in result["notes"] if n["fault"]]
+
+
+class Fidelity(Merge):
+    def test_every_sample_comes_back_as_it_was(self):
+        for path in samples():
+            with self.subTest(path.name):
+                self.output = self.folder / path.name
+                result = self.merge_json("--archive-only", path)
+                source, = result["sources"]
+                want = read(path)
+                self.assertEqual(source["elements"], len(want["traceEvents"]))
+                self.assertEqual(source["elements"], source["events"] + source["left_out"])
+                exported = self.folder / "export.json"
+                done = harness.run([harness.INFPROF, "export", self.output, "--rank",
+                                    source["rank"], "-o", exported])
+                self.assertEnded(done, 0)
+                want, got = canonical(want), canonical(read(exported))
+                missing, added = want - got, got - want
+                self.assertEqual(sum(missing.values()), source["left_out"],
+                                 (list(missing)[:3], list(added)[:3]))
+                self.assertFalse(added, list(added)[:3])
+
+    def test_the_archive_does_not_depend_on_the_order_of_the_work(self):
+        self.merge("--archive-only", *DDP)
+        first = (self.output / "run.ifp").read_bytes()
+        self.output = self.folder / "again"
+        self.merge("--archive-only", *reversed(DDP))
+        self.assertEqual((self.output / "run.ifp").read_bytes(), first)
+
+
+class Drawn(Merge):
+    def test_two_ranks_become_one_timeline(self):
+        result = self.merge_json(*DDP)
+        self.assertEqual([s["rank"] for s in result["sources"]], [0, 1])
+        merged, = (self.output / "merged").glob("*.json.gz")
+        self.assertEqual(len(list((self.output / "ranks").glob("*.json.gz"))), 2)
+        events = read(merged)["traceEvents"]
+        titles = [e["args"]["name"] for e in events if e["name"] == "process_name"]
+        self.assertTrue([t for t in titles if t.startswith("rank 0 ")], titles)
+        for title in titles:
+            self.assertIn("NOT ALIGNED", title)
+        self.assertIn((1, "clock-unaligned"), harness.ledger_words(self.output))
+        self.assertIn("clocks not aligned; cannot tell whether a rank is late", result["text"])
+
+    def test_steps_are_those_of_the_profiler(self):
+        steps = [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{n}", "pid": 1,
+                  "tid": 1, "ts": 1000 * n, "dur": 900} for n in (3, 4, 5)]
+        self.merge(self.write("rank0.json", {"traceEvents": steps}))
+        rank, = harness.report(self.output)["per_rank"]
+        self.assertEqual(rank["steps"], 3)
+
+    def test_flows_and_processes_of_two_ranks_never_meet(self):
+        """Each arrow begins and ends in the process of one rank, and begins once."""
+        self.merge(*DDP)
+        merged, = (self.output / "merged").glob("*.json.gz")
+        pids, starts, ends = set(), {}, {}
+        for event in read(merged)["traceEvents"]:
+            pids.add(event["pid"])
+            if event["ph"] in "sf":
+                side = starts if event["ph"] == "s" else ends
+                self.assertNotIn(event["id"], side)
+                side[event["id"]] = event["pid"]
+        self.assertEqual(len({p for p in starts.values()}), 2)
+        self.assertEqual(starts, ends)
+
+    def test_kernels_meet_the_launches_of_their_own_rank(self):
+        self.merge(*DDP)
+        merged, = (self.output / "merged").glob("*.json.gz")
+        launches, kernels = collections.defaultdict(set), collections.defaultdict(set)
+        for event in read(merged)["traceEvents"]:
+            correlation = (event.get("args") or {}).get("correlation")
+            if event["ph"] == "X" and correlation:
+                on_gpu = "stream" in event["args"]
+                (kernels if on_gpu else launches)[event["pid"]].add(correlation)
+        self.assertEqual(len(kernels), 2)
+        for pid, path in zip(sorted(kernels), DDP):
+            pairs = collections.defaultdict(set)
+            for event in read(path)["traceEvents"]:
+                correlation = (event.get("args") or {}).get("correlation")
+                if event["ph"] == "X" and correlation:
+                    pairs["stream" in event["args"]].add(correlation)
+            self.assertEqual(kernels[pid] & launches[pid], pairs[True] & pairs[False])
+
+    def test_an_earlier_run_is_never_written_over(self):
+        self.merge("--archive-only", DDP[0])
+        before = (self.output / "run.ifp").read_bytes()
+        result = self.merge(DDP[1], status=1)
+        self.assertIn("run.ifp is there already", result.stderr)
+        self.assertEqual((self.output / "run.ifp").read_bytes(), before)
+
+
+class Identity(Merge):
+    def test_what_the_traces_state(self):
+        ranks, faults = self.ranks(self.trace("b.json", 0, 2), self.trace("a.json", 1, 2))
+        self.assertEqual(ranks, {"b.json": 0, "a.json": 1})
+        self.assertEqual(faults, [])
+
+    def test_names_where_two_files_state_one_rank(self):
+        ranks, faults = self.ranks(*ON_DEMAND)
+        self.assertEqual(ranks, {"ondemand.rank0.json.gz": 0, "ondemand.rank1.json.gz": 1})
+        self.assertEqual(len(faults), 1)
+        self.assertIn("both rank 0 by distributedInfo", faults[0])
+
+    def test_names_of_directories(self):
+        ranks, faults = self.ranks(self.trace("rank_1/t.json"), self.trace("rank_0/u.json"))
+        self.assertEqual((ranks, faults), ({"t.json": 1, "u.json": 0}, []))
+
+    def test_an_expression(self):
+        ranks, faults = self.ranks(
+            "--rank-from", "worker([0-9]+)", self.trace("worker01.json"), self.trace("worker00.json"))
+        self.assertEqual((ranks, faults), ({"worker01.json": 1, "worker00.json": 0}, []))
+
+    def test_the_order_of_the_arguments(self):
+        ranks, faults = self.ranks("--in-order", self.trace("z.json"), self.trace("a.json"))
+        self.assertEqual((ranks, faults), ({"z.json": 0, "a.json": 1}, []))
+
+    def test_the_order_of_the_names_is_told(self):
+        ranks, faults = self.ranks(*[self.trace(f"t{i}.json") for i in (10, 9)])
+        self.assertEqual(ranks, {"t9.json": 0, "t10.json": 1})
+        self.assertIn("numbered in the order of the file names", faults[0])
+
+    def test_a_file_without_a_rank_comes_behind_the_others(self):
+        ranks, faults = self.ranks(
+            self.trace("a.json", 0, 2), self.trace("b.json", 1, 2), self.trace("coordinator.json"))
+        self.assertEqual(ranks, {"a.json": 0, "b.json": 1, "coordinator.json": 2})
+        self.assertIn("coordinator.json has no rank", faults[0])
+
+    def test_missing_ranks_are_told(self):
+        ranks, faults = self.ranks(self.trace("a.json", 2, 4))
+        self.assertEqual(ranks, {"a.json": 2})
+        self.assertEqual(faults, ["3 of the 4 ranks of the job are missing: no file is theirs"])
+
+    def test_strict_makes_faults_errors_and_writes_nothing(self):
+        result = self.merge("--strict", self.trace("a.json", 2, 4), status=2)
+        self.assertIn("3 of the 4 ranks", result.stderr)
+        self.assertEqual(list(self.output.iterdir()), [])
+
+
+class Damage(Merge):
+    def test_what_stands_before_the_damage_is_kept(self):
+        whole = gzip.decompress(DDP[0].read_bytes())
+        cut = self.write("rank0.json", whole[: len(whole) // 2])
+        result = self.merge("--json", "--archive-only", cut)
+        self.assertIn("damaged", result.stderr)
+        source, = json.loads(result.stdout)["sources"]
+        complete = len(json.loads(whole)["traceEvents"])
+        self.assertGreater(source["events"], complete // 4)
+        self.assertLess(source["events"], complete)
+        self.output = self.folder / "strict"
+        self.merge("--strict", cut, status=2)
+
+    def test_what_is_no_trace_does_not_stop_the_others(self):
+        good = self.trace("rank0.json")
+        bad = [self.write("empty.json", b""), self.write("text.json", b"hello"),
+               self.folder / "absent.json"]
+        result = self.merge("--archive-only", good, *bad)
+        for path in bad:
+            self.assertIn(path.name, result.stderr)
+
+    def test_nothing_at_all_is_an_error(self):
+        for path in [self.write("empty.json", b""), self.folder / "absent.json"]:
+            result = self.merge(path, status=1)
+            self.assertIn(path.name, result.stderr)
+
+    def test_stamps_of_zero_do_not_stretch_the_timeline(self):
+        events = [{"ph": "X", "cat": "cpu_op", "name": f"e{i}", "pid": 1, "tid": 1,
+                   "ts": 5_000_000_000_000 + i, "dur": 1} for i in range(10)]
+        events.append({"ph": "X", "cat": "cpu_op", "name": "zero", "pid": 1, "tid": 1,
+                       "ts": 0, "dur": 1})
+        path = self.write("rank0.json", {"baseTimeNanoseconds": 1790857026000000000,
+                                         "traceEvents": events})
+        result = self.merge("--json", path)
+        self.assertIn("1 events whose times cannot be of this job", result.stderr)
+        merged, = (self.output / "merged").glob("*.json.gz")
+        times = [nanoseconds(e["ts"]) for e in read(merged)["traceEvents"] if e["ph"] == "X"]
+        self.assertLess(max(times) - min(times), 1_000_000)
+
+
+if __name__ == "__main__":
+    unittest.main()
