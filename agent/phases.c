@@ -112,8 +112,9 @@ static void turn_joining(struct ifp_agent *agent, int64_t now_ns)
 	} else if (late && session->welcomed) {
 		start_program(agent, now_ns);
 	} else if (late || ifp_collector_process_ended(&agent->rendezvous.collector)) {
-		ifp_log_warn("no collector at %s: the program runs without infprof",
-			agent->rendezvous.address);
+		ifp_log_warn("no collector answers at %s%s: the program runs without infprof",
+			agent->rendezvous.address,
+			agent->options->collector ? " (is it there, with the same keys?)" : "");
 		agent->phase = IFP_AGENT_DECLINED;
 	}
 }

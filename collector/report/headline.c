@@ -8,7 +8,11 @@ static void append_job(
 {
 	ifp_buf_printf(
 		out, "%u of %u ranks, ", verdict->ranks ? verdict->ranks : job->ranks, job->world);
-	ifp_words_count(out, verdict->steps, "step");
+	/* there may have been many: they are in the report */
+	if (verdict->steps)
+		ifp_words_count(out, verdict->steps, "step");
+	else
+		ifp_buf_append_text(out, "no step compared");
 	if (job->hosts == 1)
 		ifp_buf_append_text(out, ", one host");
 	else if (job->hosts)

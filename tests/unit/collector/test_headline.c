@@ -75,7 +75,9 @@ static void noise(void **state)
 		"no rank is late: spread 30.0 to 115 ms, none last in more than 2 of 5 steps");
 }
 
-#define CANNOT "8 of 8 ranks, 0 steps, one host, one clock; cannot tell whether a rank is late: "
+#define CANNOT                                                                                     \
+	"8 of 8 ranks, no step compared, one host, one clock; cannot tell whether a rank is "      \
+	"late: "
 
 static void every_reason_not_to_tell_has_its_words(void **state)
 {

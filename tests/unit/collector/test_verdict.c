@@ -195,7 +195,7 @@ static void marks_alone_name_nobody(void **state)
 	judge(&job);
 	assert_int_equal(job.verdict.kind, IFP_VERDICT_UNKNOWN);
 	assert_string_equal(job.text,
-		"8 of 8 ranks, 0 steps, one host, one clock; cannot tell whether a rank is late: "
+		"8 of 8 ranks, no step compared, one host, one clock; cannot tell whether a rank is late: "
 		"no collectives of two ranks were recorded");
 	release(&job);
 }
