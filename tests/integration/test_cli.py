@@ -3,6 +3,7 @@
 
 import gzip
 import json
+import os
 import subprocess
 import unittest
 
@@ -64,6 +65,22 @@ class Use(Cli):
         for arguments, text in cases:
             with self.subTest(arguments=arguments):
                 self.assertRefused(infprof(*arguments), 2, text)
+
+    def test_nothing_waits_at_a_pipe_that_nobody_writes_to(self):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        for arguments in (
+            ["report", pipe],
+            ["export", pipe, "-o", self.folder / "x.json"],
+            ["collect", pipe, "-o", self.output],
+        ):
+            self.assertRefused(infprof(*arguments, timeout=10), 1, "not a regular file")
+        result = infprof("check", pipe, timeout=10)
+        self.assertEnded(result, 1)
+        self.assertIn("no regular file", result.stdout)
+        command = [harness.AGENT, "--collector", "tcp://127.0.0.1:1", "--key-file", pipe]
+        result = harness.run([*command, "--", "true"], timeout=10)
+        self.assertRefused(result, 2, "not a regular file")
 
     def test_bad_archives_are_one_line_and_status_1(self):
         other = self.folder / "text.ifp"

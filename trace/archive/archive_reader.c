@@ -40,7 +40,8 @@ static int open_file(struct ifp_archive_reader *reader)
 	bool torn;
 	int err;
 
-	reader->fd = open(reader->path, O_RDONLY | O_CLOEXEC);
+	/* not to wait at a pipe; without effect on files */
+	reader->fd = open(reader->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (reader->fd < 0)
 		return ifp_fail_errno("open archive %s", reader->path);
 	if (fstat(reader->fd, &st))

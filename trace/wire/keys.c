@@ -37,7 +37,8 @@ static bool is_key(const char *text)
 
 static int read_text(const char *path, char *text, size_t size_bytes)
 {
-	IFP_CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* not to wait at a pipe; without effect on files */
+	IFP_CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 	ssize_t got;
 
