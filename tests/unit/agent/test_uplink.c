@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "test.h"
+#include "agent_line.h"
 
-#include "agent/uplink/uplink.h"
 #include "core/cleanup.h"
 
 #include <errno.h>
@@ -11,63 +10,27 @@
 
 #define RANK 2u
 #define RUN_ID UINT64_C(0x1122334455667788)
-#define WAIT_MS 5000
-
-/* The collector's end of the line, and the agent's. */
-struct line {
-	void *context, *router;
-	struct ifp_uplink *uplink;
-	uint8_t peer[256]; /* routing id of the agent, as of the last message */
-	size_t peer_bytes;
-	uint8_t data[4096];
-};
-
-static void listen_on(struct line *line)
-{
-	int wait_ms = WAIT_MS, linger_ms = 0;
-
-	line->router = zmq_socket(line->context, ZMQ_ROUTER);
-	zmq_setsockopt(line->router, ZMQ_RCVTIMEO, &wait_ms, sizeof(wait_ms));
-	zmq_setsockopt(line->router, ZMQ_LINGER, &linger_ms, sizeof(linger_ms));
-	assert_int_equal(zmq_bind(line->router, "inproc://collector"), 0);
-}
 
 static int set_up(void **state)
 {
 	struct line *line = calloc(1, sizeof(*line));
-	struct ifp_uplink_config config = {.address = "inproc://collector",
-		.queue = {.rank = RANK, .memory_bytes = 1 << 20, .spool_directory = "/tmp"}};
 
-	line->context = zmq_ctx_new();
-	listen_on(line);
-	config.zmq_context = line->context;
-	assert_ok(ifp_uplink_new(&config, &line->uplink));
+	line_open(line, RANK);
 	*state = line;
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	struct line *line = *state;
-
-	ifp_uplink_free(&line->uplink);
-	zmq_close(line->router);
-	zmq_ctx_term(line->context);
-	free(line);
+	line_free(*state);
 	return 0;
 }
 
 /* What the agent has said. */
 static struct ifp_message hear(struct line *line)
 {
-	struct ifp_message message;
-	int n = zmq_recv(line->router, line->peer, sizeof(line->peer), 0);
+	struct ifp_message message = line_hear(line);
 
-	assert_true(n > 0);
-	line->peer_bytes = (size_t)n;
-	n = zmq_recv(line->router, line->data, sizeof(line->data), 0);
-	assert_true(n > 0 && (size_t)n <= sizeof(line->data));
-	assert_ok(ifp_message_decode(line->data, (size_t)n, &message));
 	assert_int_equal(message.rank, RANK);
 	return message;
 }
@@ -84,19 +47,6 @@ static void hear_frame(struct line *line, uint64_t sequence)
 	assert_int_equal(frame.sequence, sequence);
 }
 
-static void hear_nothing(struct line *line)
-{
-	uint8_t data[1];
-
-	assert_int_equal(zmq_recv(line->router, data, sizeof(data), ZMQ_DONTWAIT), -1);
-}
-
-static void say(struct line *line, const void *data, size_t len_bytes)
-{
-	assert_true(zmq_send(line->router, line->peer, line->peer_bytes, ZMQ_SNDMORE) >= 0);
-	assert_true(zmq_send(line->router, data, len_bytes, 0) >= 0);
-}
-
 static void say_message(struct line *line, enum ifp_message_type type, uint64_t run_id)
 {
 	const struct ifp_message message = {.type = type, .rank = RANK, .run_id = run_id};
@@ -104,15 +54,13 @@ static void say_message(struct line *line, enum ifp_message_type type, uint64_t 
 
 	ifp_message_encode(&message, &buf);
 	assert_ok(ifp_buf_status(&buf));
-	say(line, buf.data, buf.len_bytes);
+	line_say(line, buf.data, buf.len_bytes);
 }
 
 /* Waits for a message to the agent. */
 static int receive(struct line *line, struct ifp_message *message)
 {
-	zmq_pollitem_t item = {.socket = ifp_uplink_socket(line->uplink), .events = ZMQ_POLLIN};
-
-	assert_int_equal(zmq_poll(&item, 1, WAIT_MS), 1);
+	line_wait(line);
 	return ifp_uplink_receive(line->uplink, message);
 }
 
@@ -150,18 +98,18 @@ static void test_no_frame_is_sent_before_welcome_or_beyond_the_credit(void **sta
 
 	add_frames(line, 5);
 	ifp_uplink_pump(line->uplink);
-	hear_nothing(line);
+	line_hear_nothing(line);
 	ifp_uplink_welcome(line->uplink, RUN_ID, 0, 2);
 	ifp_uplink_pump(line->uplink);
 	hear_frame(line, 1);
 	hear_frame(line, 2);
-	hear_nothing(line);
+	line_hear_nothing(line);
 	ifp_uplink_acknowledge(line->uplink, 1, 3, 77);
 	assert_int_equal(ifp_uplink_progress_ns(line->uplink), 77);
 	ifp_uplink_pump(line->uplink);
 	hear_frame(line, 3);
 	hear_frame(line, 4);
-	hear_nothing(line);
+	line_hear_nothing(line);
 	/* the same acknowledgement again is no progress */
 	ifp_uplink_acknowledge(line->uplink, 1, 3, 99);
 	assert_int_equal(ifp_uplink_progress_ns(line->uplink), 77);
@@ -184,7 +132,7 @@ static void test_a_new_session_gets_what_it_does_not_have(void **state)
 	ifp_uplink_welcome(line->uplink, RUN_ID, 3, 100);
 	ifp_uplink_pump(line->uplink);
 	hear_frame(line, 4);
-	hear_nothing(line);
+	line_hear_nothing(line);
 	ifp_uplink_acknowledge(line->uplink, 4, 100, 0);
 	assert_int_equal(ifp_frame_queue_waiting(ifp_uplink_frames(line->uplink)), 0);
 }
@@ -197,7 +145,7 @@ static void test_messages_of_another_run_and_rubbish_are_skipped(void **state)
 	ifp_uplink_send(line->uplink, IFP_MSG_HELLO, "{}");
 	hear(line);
 	ifp_uplink_welcome(line->uplink, RUN_ID, 0, 1);
-	say(line, "rubbish", 7);
+	line_say(line, "rubbish", 7);
 	say_message(line, IFP_MSG_FLUSH, RUN_ID + 1);
 	say_message(line, IFP_MSG_CLOSED, RUN_ID);
 	/* inproc delivers in order: the first two are there when the third is asked for */
@@ -218,7 +166,7 @@ static void test_another_version_of_the_protocol_is_told(void **state)
 	hear(line);
 	ifp_message_encode(&closed, &buf);
 	buf.data[4] = 99; /* the version: see message.c */
-	say(line, buf.data, buf.len_bytes);
+	line_say(line, buf.data, buf.len_bytes);
 	assert_int_equal(receive(line, &message), -EPROTO);
 	ifp_error_clear();
 }
