@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "trace/chrome/decimal.h"
 #include "trace/chrome/element.h"
+#include "trace/chrome/seek.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@ enum state {
 	AT_START,
 	IN_OBJECT, /* between the members of the outermost object */
 	IN_EVENTS, /* inside traceEvents, or inside the outermost array */
+	LOST,	   /* behind damage, where it is not known what comes next */
 	AT_END,
 	BROKEN,
 };
@@ -34,6 +36,10 @@ struct ifp_chrome_reader {
 	struct ifp_buf device_properties;
 	struct ifp_buf others; /* {"key":value,... without the closing brace */
 	struct ifp_chrome_counts counts;
+	bool salvage;
+	bool between_events;   /* what is read now is no event's inside */
+	uint64_t taken_offset; /* all JSON before has been given, or counted as lost */
+	struct ifp_chrome_damage damage;
 };
 
 static struct ifp_str buf_str(const struct ifp_buf *buf)
@@ -138,6 +144,8 @@ static int take_header_member(struct ifp_chrome_reader *reader)
 	if (place) {
 		ifp_buf_clear(place);
 		err = ifp_pull_value(&reader->pull, place);
+		if (err)
+			ifp_buf_clear(place);
 		return err ? err : ifp_buf_status(place);
 	}
 	ifp_buf_clear(&reader->value);
@@ -203,17 +211,28 @@ static int finish(struct ifp_chrome_reader *reader)
 	return ifp_buf_status(&reader->others);
 }
 
+/* The JSON from here on has not been given yet; between_events: no event has begun. */
+static void begin_piece(struct ifp_chrome_reader *reader, bool between_events)
+{
+	reader->taken_offset = ifp_pull_offset(&reader->pull);
+	reader->between_events = between_events;
+}
+
 /* Takes one member of the outermost object, or finds its end. */
 static int next_member(struct ifp_chrome_reader *reader)
 {
 	uint64_t repairs = reader->pull.repairs;
-	int more = ifp_pull_member(&reader->pull, &reader->first_member, &reader->key);
-	int c;
+	int more, c = ifp_pull_peek(&reader->pull);
 
+	if (c < 0)
+		return c;
+	begin_piece(reader, false);
+	more = ifp_pull_member(&reader->pull, &reader->first_member, &reader->key);
 	if (more < 0)
 		return more;
 	if (!more) {
 		reader->counts.repaired += reader->pull.repairs > repairs;
+		begin_piece(reader, false);
 		more = ifp_pull_end(&reader->pull);
 		return more ? more : finish(reader);
 	}
@@ -234,15 +253,24 @@ static bool array_left_open(struct ifp_chrome_reader *reader)
 	       reader->pull.next == reader->pull.end;
 }
 
-static int take_element(struct ifp_chrome_reader *reader, struct ifp_event *event)
+static int read_element(struct ifp_chrome_reader *reader, struct ifp_event *event)
 {
 	uint64_t repairs = reader->pull.repairs;
 	int more = ifp_element_read(&reader->element, &reader->pull, reader->base_ns, event);
 
 	reader->counts.events += more > 0;
-	reader->counts.set_aside += !more;
 	reader->counts.repaired += more >= 0 && (reader->pull.repairs > repairs ||
 							(more && reader->element.without_dur));
+	return more;
+}
+
+static int take_element(struct ifp_chrome_reader *reader, struct ifp_event *event)
+{
+	int more;
+
+	begin_piece(reader, false);
+	more = read_element(reader, event);
+	reader->counts.set_aside += !more;
 	return more;
 }
 
@@ -254,6 +282,10 @@ static int next_element(struct ifp_chrome_reader *reader, struct ifp_event *even
 
 	if (array_left_open(reader))
 		return finish(reader);
+	more = ifp_pull_peek(&reader->pull);
+	if (more < 0)
+		return more;
+	begin_piece(reader, true);
 	more = ifp_pull_element(&reader->pull, &reader->first_element);
 	if (more < 0)
 		return more;
@@ -262,12 +294,99 @@ static int next_element(struct ifp_chrome_reader *reader, struct ifp_event *even
 		reader->state = IN_OBJECT;
 		if (!reader->array_form)
 			return 0;
+		begin_piece(reader, false);
 		more = ifp_pull_end(&reader->pull);
 		return more ? more : finish(reader);
 	}
 	if (array_left_open(reader))
 		return finish(reader);
 	return take_element(reader, event);
+}
+
+void ifp_chrome_reader_salvage(struct ifp_chrome_reader *reader)
+{
+	reader->salvage = true;
+}
+
+struct ifp_chrome_damage ifp_chrome_reader_damage(const struct ifp_chrome_reader *reader)
+{
+	return reader->damage;
+}
+
+/* Notes what is wrong and goes on behind it. */
+static int note_damage(struct ifp_chrome_reader *reader)
+{
+	struct ifp_chrome_damage *damage = &reader->damage;
+
+	if (!damage->places++) {
+		damage->first_offset = ifp_pull_offset(&reader->pull);
+		ifp_error_text(damage->first_cause, sizeof(damage->first_cause));
+	}
+	ifp_error_clear();
+	reader->state = LOST;
+	return 0;
+}
+
+/* What lies between the last event or member given and this offset is lost. */
+static void count_lost(struct ifp_chrome_reader *reader, uint64_t offset)
+{
+	reader->damage.lost_bytes += offset - reader->taken_offset;
+	reader->taken_offset = offset;
+}
+
+static int end_of_salvage(struct ifp_chrome_reader *reader)
+{
+	ifp_error_clear(); /* where the file cannot be unpacked, which has been noted */
+	count_lost(reader, ifp_pull_offset(&reader->pull));
+	reader->damage.unread_bytes = ifp_input_unused_bytes(reader->input);
+	return finish(reader);
+}
+
+/* Whether what stands at a '{' is an event: 1 and the event; 0; negative errno. */
+static int try_event(struct ifp_chrome_reader *reader, struct ifp_event *event)
+{
+	uint64_t offset = ifp_pull_offset(&reader->pull);
+	int more;
+
+	reader->pull.depth = reader->array_form ? 1 : 2;
+	more = read_element(reader, event);
+	reader->between_events = more >= 0;
+	if (more > 0) {
+		count_lost(reader, offset);
+		reader->first_element = false;
+		reader->state = IN_EVENTS;
+	} else if (more == -EBADMSG) {
+		ifp_error_clear();
+		more = 0;
+	}
+	return more;
+}
+
+/* Goes to where the events or what follows them go on, if they do: 1 and the first event, or 0. */
+static int find_event(struct ifp_chrome_reader *reader, struct ifp_event *event)
+{
+	for (;;) {
+		int more = 0;
+
+		switch (ifp_seek(&reader->pull, reader->between_events)) {
+		case IFP_SEEK_EVENT:
+			more = try_event(reader, event);
+			break;
+		case IFP_SEEK_END_OF_EVENTS:
+			reader->between_events = false;
+			if (reader->array_form)
+				break;
+			count_lost(reader, ifp_pull_offset(&reader->pull));
+			reader->pull.depth = 1;
+			reader->first_member = false;
+			reader->state = IN_OBJECT;
+			return 0;
+		case IFP_SEEK_END_OF_TEXT:
+			return end_of_salvage(reader);
+		}
+		if (more)
+			return more;
+	}
 }
 
 int ifp_chrome_reader_next(struct ifp_chrome_reader *reader, struct ifp_event *event)
@@ -285,11 +404,16 @@ int ifp_chrome_reader_next(struct ifp_chrome_reader *reader, struct ifp_event *e
 		case IN_EVENTS:
 			result = next_element(reader, event);
 			break;
+		case LOST:
+			result = find_event(reader, event);
+			break;
 		case AT_END:
 			return 0;
 		case BROKEN:
 			return ifp_fail(-EBADMSG, "%s: damaged", reader->path);
 		}
+		if (result == -EBADMSG && reader->salvage && reader->events_seen)
+			result = note_damage(reader);
 	}
 	if (result < 0) {
 		reader->state = BROKEN;

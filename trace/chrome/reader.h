@@ -27,6 +27,24 @@ void ifp_chrome_reader_close(struct ifp_chrome_reader **reader);
  */
 int ifp_chrome_reader_next(struct ifp_chrome_reader *reader, struct ifp_event *event);
 
+/*
+ * Makes next() go past damage within and behind the events instead of ending there: it gives every
+ * event that is whole, and 0 at the end. What is no trace at all (no array of events is reached)
+ * is refused as before. Call it before the first next().
+ */
+void ifp_chrome_reader_salvage(struct ifp_chrome_reader *reader);
+
+/* What a salvaging reader has gone past so far. */
+struct ifp_chrome_damage {
+	uint64_t places;       /* how often the reading broke off; 0 = the file is whole */
+	uint64_t lost_bytes;   /* of JSON, that belong to no event and no member given */
+	uint64_t unread_bytes; /* of the packed file, behind where it cannot be unpacked */
+	uint64_t first_offset; /* of the first place, in bytes of JSON */
+	char first_cause[256]; /* what is wrong there: one line, for people */
+};
+
+struct ifp_chrome_damage ifp_chrome_reader_damage(const struct ifp_chrome_reader *reader);
+
 /* What stood around traceEvents, known when next() has returned 0. */
 struct ifp_chrome_header {
 	int64_t base_time_ns;		 /* baseTimeNanoseconds; 0 = none */

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Damaged traces: every event that is whole is given, and the rest is told. */
+#include "trace/chrome/reader.h"
+
+#include "chrome_fixture.h"
+#include "core/cleanup.h"
+
+#include <zlib.h>
+
+#define EVENT(us) OP "\"ts\":" #us ",\"dur\":1}"
+#define HEAD "{\"traceEvents\":["
+#define TAIL "],\"traceName\":\"x\"}"
+
+struct damaged {
+	const char *before; /* what is given before the damage ends here */
+	const char *lost;
+	const char *after;
+	const char *starts; /* ts of the events that are given, one digit each */
+	const char *cause;
+};
+
+static const struct damaged texts[] = {
+	/* Cut off. */
+	{HEAD EVENT(1) ",", OP "\"ts\":2,\"du", "", "1", "the text ends"},
+	{HEAD EVENT(1) ",", "{\"name\":\"ab", "", "1", "the text ends"},
+	{"[" EVENT(1) ",", OP "\"ts\"", "", "1", "the text ends"},
+	{HEAD EVENT(1) ",\n", "", "", "1", "the text ends"},
+	{HEAD EVENT(1) "\n", "", "", "1", "',' or ']'"},
+	{HEAD EVENT(1) ",{}]\n", "", "", "1", "',' or '}'"},
+	{HEAD EVENT(1) "]", ",\"traceName\":\"x", "", "1", "the text ends"},
+	{HEAD, "", "", "", "the text ends"},
+	/* An event that is none. */
+	{HEAD EVENT(1) ",", OP "\"ts\":2 \"dur\":1},", EVENT(3) TAIL, "13", "',' or '}'"},
+	{HEAD EVENT(1) ",", OP "\"ts\":0x2,\"args\":{\"a\":[{},{},1],\"b\":{}}},\n  ",
+		EVENT(3) TAIL, "13", "0x78"},
+	{HEAD "{\"ph\":\"X\"}", "{},", EVENT(3) "," EVENT(4) TAIL, "34", "',' or ']'"},
+	{HEAD EVENT(1) ",", OP "\"ts\":2,,\"dur\":1}]", ",\"traceName\":\"x\"}", "1", "0x2c"},
+	{"[" EVENT(1) ",", OP "\"ts\":tru},", EVENT(3) "]", "13", "a value"},
+	/* A comma that is missing, and a bracket too many. */
+	{HEAD EVENT(1), "", EVENT(2) TAIL, "12", "',' or ']'"},
+	{HEAD EVENT(1), "},", EVENT(2) TAIL, "12", "',' or ']'"},
+	/* A hole in the middle: a quote is lost with it. */
+	{HEAD EVENT(1) ",", OP "\"ts\":2,\"dur\":1,\"x\":\"uv," EVENT(3) ",", EVENT(4) TAIL, "14",
+		"',' or '}'"},
+	/* More text behind the end. */
+	{HEAD EVENT(1) "]}", "\n{\"a\":1}", "", "1", "the end of the text"},
+};
+
+static void check_text(const struct damaged *text)
+{
+	char json[1024];
+	struct ifp_chrome_damage damage;
+	struct fixture f;
+
+	snprintf(json, sizeof(json), "%s%s%s", text->before, text->lost, text->after);
+	open_text(&f, json);
+	ifp_chrome_reader_salvage(f.reader);
+	for (const char *start = text->starts; *start; start++) {
+		next_event(&f);
+		if (f.event.start != 1000 * (*start - '0'))
+			fail_msg("%s: the event of %d", json, (int)f.event.start / 1000);
+	}
+	no_more_events(&f);
+	no_more_events(&f);
+	damage = ifp_chrome_reader_damage(f.reader);
+	assert_int_equal(damage.places, 1);
+	if (damage.lost_bytes != strlen(text->lost))
+		fail_msg("%s: %d bytes are lost, not %d", json, (int)damage.lost_bytes,
+			(int)strlen(text->lost));
+	assert_in_range(damage.first_offset, strlen(text->before),
+		strlen(text->before) + strlen(text->lost));
+	if (!strstr(damage.first_cause, text->cause))
+		fail_msg("%s: \"%s\" does not say \"%s\"", json, damage.first_cause, text->cause);
+	assert_int_equal(damage.unread_bytes, 0);
+	assert_int_equal(ifp_chrome_reader_counts(f.reader).events, strlen(text->starts));
+	assert_int_equal(ifp_error_depth(), 0);
+	close_all(&f);
+}
+
+static void whole_events_around_damage_are_given(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(texts); i++)
+		check_text(&texts[i]);
+}
+
+static void members_behind_the_damage_are_kept(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	open_text(&f, HEAD "{\"ph\":1 2}],\"traceName\":\"x\"}");
+	ifp_chrome_reader_salvage(f.reader);
+	no_more_events(&f);
+	assert_str(ifp_chrome_reader_header(f.reader).others, "{\"traceName\":\"x\"}");
+	close_all(&f);
+}
+
+static void every_place_counts(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	open_text(&f, HEAD "{\"a\":1 2}," EVENT(1) ",{\"b\" 3}," EVENT(2) "}" TAIL);
+	ifp_chrome_reader_salvage(f.reader);
+	next_event(&f);
+	next_event(&f);
+	assert_int_equal(f.event.start, 2000);
+	no_more_events(&f);
+	assert_int_equal(ifp_chrome_reader_damage(f.reader).places, 3);
+	close_all(&f);
+}
+
+static void whole_files_have_no_damage(void **state)
+{
+	static const char *const whole[] = {
+		HEAD EVENT(1) TAIL, "[" EVENT(1) ",{}]", "[" EVENT(1) ",", "[" EVENT(1)};
+
+	(void)state;
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(whole); i++) {
+		struct fixture f;
+
+		open_text(&f, whole[i]);
+		ifp_chrome_reader_salvage(f.reader);
+		next_event(&f);
+		no_more_events(&f);
+		assert_int_equal(ifp_chrome_reader_damage(f.reader).places, 0);
+		assert_int_equal(ifp_chrome_reader_damage(f.reader).lost_bytes, 0);
+		close_all(&f);
+	}
+}
+
+static void what_is_no_trace_is_refused_all_the_same(void **state)
+{
+	static const char *const others[] = {"", " ", "x", "{\"a\":1}", "{\"a\":",
+		"\x7f"
+		"ELF",
+		"{\"traceEvents\":", "{\"traceEvents\" 5}"};
+
+	(void)state;
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(others); i++) {
+		struct fixture f;
+
+		open_text(&f, others[i]);
+		ifp_chrome_reader_salvage(f.reader);
+		damaged_at(&f, "");
+		close_all(&f);
+	}
+}
+
+static void only_a_bracket_is_an_empty_trace(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	open_text(&f, "[");
+	ifp_chrome_reader_salvage(f.reader);
+	no_more_events(&f);
+	assert_int_equal(ifp_chrome_reader_damage(f.reader).places, 0);
+	close_all(&f);
+}
+
+static void a_directory_is_refused(void **state)
+{
+	struct ifp_chrome_reader *reader = NULL;
+
+	(void)state;
+	assert_int_equal(ifp_chrome_reader_open("/", &reader), -EISDIR);
+	assert_null(reader);
+	ifp_error_clear();
+}
+
+static size_t gzip(const char *text, uint8_t *out, size_t size_bytes)
+{
+	z_stream stream = {.next_in = (Bytef *)(uintptr_t)text,
+		.avail_in = (uInt)strlen(text),
+		.next_out = out,
+		.avail_out = (uInt)size_bytes};
+	size_t used;
+
+	assert_int_equal(
+		deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+	assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
+	used = stream.total_out;
+	deflateEnd(&stream);
+	return used;
+}
+
+static void a_wrong_checksum_of_gzip_loses_no_event(void **state)
+{
+	static const char json[] = HEAD EVENT(1) "," EVENT(2) TAIL;
+	uint8_t packed[512];
+	size_t used = gzip(json, packed, sizeof(packed));
+	struct ifp_chrome_damage damage;
+	struct fixture f;
+
+	(void)state;
+	packed[used - 8] ^= 1;
+	open_bytes(&f, packed, used);
+	ifp_chrome_reader_salvage(f.reader);
+	next_event(&f);
+	next_event(&f);
+	no_more_events(&f);
+	damage = ifp_chrome_reader_damage(f.reader);
+	assert_int_equal(damage.places, 1);
+	assert_int_equal(damage.lost_bytes, 0);
+	assert_non_null(strstr(damage.first_cause, "the gzip stream is damaged"));
+	assert_str(ifp_chrome_reader_header(f.reader).others, "{\"traceName\":\"x\"}");
+	close_all(&f);
+}
+
+static void what_cannot_be_unpacked_is_counted_in_bytes_of_the_file(void **state)
+{
+	uint8_t packed[512];
+	size_t first = gzip(HEAD EVENT(1) ",", packed, sizeof(packed));
+	size_t second = gzip(EVENT(2) TAIL, packed + first, sizeof(packed) - first);
+	struct ifp_chrome_damage damage;
+	struct fixture f;
+
+	(void)state;
+	packed[first + 10] = 0xff; /* a block of a type that does not exist */
+	open_bytes(&f, packed, first + second);
+	ifp_chrome_reader_salvage(f.reader);
+	next_event(&f);
+	no_more_events(&f);
+	damage = ifp_chrome_reader_damage(f.reader);
+	assert_int_equal(damage.places, 1);
+	assert_int_equal(damage.lost_bytes, 1); /* the comma */
+	assert_in_range(damage.unread_bytes, 1, second);
+	close_all(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whole_events_around_damage_are_given),
+		cmocka_unit_test(members_behind_the_damage_are_kept),
+		cmocka_unit_test(every_place_counts),
+		cmocka_unit_test(whole_files_have_no_damage),
+		cmocka_unit_test(what_is_no_trace_is_refused_all_the_same),
+		cmocka_unit_test(only_a_bracket_is_an_empty_trace),
+		cmocka_unit_test(a_directory_is_refused),
+		cmocka_unit_test(a_wrong_checksum_of_gzip_loses_no_event),
+		cmocka_unit_test(what_cannot_be_unpacked_is_counted_in_bytes_of_the_file),
+	};
+
+	return RUN_TESTS(tests);
+}
