@@ -3,7 +3,9 @@
 #include "cli/verb.h"
 
 #include "collector/store/run.h"
+#include "collector/timeline/args_edit.h"
 #include "core/buf.h"
+#include "core/checksum.h"
 #include "core/cleanup.h"
 #include "core/error.h"
 #include "core/intern.h"
@@ -77,6 +79,7 @@ struct export
 	bool renumber;
 	struct ifp_intern processes; /* "rank/pid": its id + 1 is the new pid */
 	struct ifp_buf key;
+	struct ifp_buf extra; /* of the event at hand, changed */
 	uint64_t written;
 	uint64_t without_phase; /* of a kind that the reader did not know either */
 };
@@ -99,11 +102,67 @@ static char phase_of(enum ifp_event_kind kind)
 	return phases[kind];
 }
 
-static bool has_id(enum ifp_event_kind kind)
+static bool is_flow(enum ifp_event_kind kind)
 {
 	return kind == IFP_EVENT_FLOW_START || kind == IFP_EVENT_FLOW_STEP ||
-	       kind == IFP_EVENT_FLOW_END || kind == IFP_EVENT_ASYNC_BEGIN ||
-	       kind == IFP_EVENT_ASYNC_INSTANT || kind == IFP_EVENT_ASYNC_END;
+	       kind == IFP_EVENT_FLOW_END;
+}
+
+/* Takes a member out of the element's extra ones. */
+static int remove_extra(struct export *e, struct ifp_chrome_element *element, const char *key)
+{
+	struct ifp_buf without = {0};
+	int err;
+
+	ifp_args_remove(&without, element->extra, key);
+	err = ifp_buf_status(&without);
+	ifp_buf_free(&e->extra);
+	e->extra = without;
+	element->extra = (struct ifp_str){(const char *)without.data, (uint32_t)without.len_bytes};
+	return err;
+}
+
+/* A phase that infprof has no kind for stands among the extra members. */
+static int take_phase(struct export *e, struct ifp_chrome_element *element)
+{
+	struct ifp_str phase;
+
+	if (element->phase || !ifp_args_find(element->extra, "ph", &phase) || phase.len_bytes != 3)
+		return 0;
+	element->phase = phase.ptr[1];
+	return remove_extra(e, element, "ph");
+}
+
+/*
+ * An id that is no plain number stands there as well: as it was, or, where ids of several ranks
+ * must not meet, as a number made of it.
+ */
+static int take_id(struct export *e, struct ifp_chrome_element *element)
+{
+	struct ifp_str id;
+
+	if (!ifp_args_find(element->extra, "id", &id))
+		return 0;
+	element->has_id = e->renumber;
+	if (!e->renumber)
+		return 0;
+	element->id = ifp_checksum(id.ptr, id.len_bytes);
+	return remove_extra(e, element, "id");
+}
+
+/* Times as the trace had them, where it was imported, also those that cannot be. */
+static void set_times(const struct export *e, const struct ifp_run_rank *rank,
+	const struct ifp_timed_event *timed, struct ifp_chrome_element *element)
+{
+	int64_t start_ns;
+
+	element->start_ns = timed->start_ns;
+	element->dur_ns = timed->dur_ns;
+	if (!rank->imported ||
+		__builtin_sub_overflow(timed->event.start, ifp_run_base(e->run).ns, &start_ns))
+		return;
+	element->start_ns = start_ns;
+	element->dur_ns = timed->event.dur;
 }
 
 static void write_meta(struct export *e, const struct ifp_run_rank *rank, int64_t pid,
@@ -166,19 +225,21 @@ static int export_event(
 		.tid = event->lane.tid,
 		.pid_text = event->lane.pid_text,
 		.tid_text = event->lane.tid_text,
-		.start_ns = timed->start_ns,
-		.dur_ns = timed->dur_ns,
-		.has_id = has_id(event->kind),
+		.has_id = is_flow(event->kind),
 		.id = event->correlation,
 		.args = event->args,
 		.extra = event->extra};
-	int err;
+	int err = take_phase(e, &element);
 
-	if (!element.phase) {
+	if (!err && !element.phase) {
 		e->without_phase++;
 		return 0;
 	}
-	err = e->renumber ? renumber(e, rank, event, &element) : 0;
+	if (!err)
+		err = take_id(e, &element);
+	set_times(e, rank, timed, &element);
+	if (!err && e->renumber)
+		err = renumber(e, rank, event, &element);
 	if (err < 0)
 		return err;
 	ifp_chrome_writer_add(e->writer, &element);
@@ -234,8 +295,8 @@ static int open_writer(struct export *e, const char *path)
 	ifp_buf_clear(&e->key);
 	ifp_buf_append_text(&e->key, members);
 	if (first && first->imported)
-		ifp_buf_printf(&e->key, ",\"baseTimeNanoseconds\":%" PRId64,
-			ifp_run_base(e->run).ns);
+		ifp_buf_printf(
+			&e->key, ",\"baseTimeNanoseconds\":%" PRId64, ifp_run_base(e->run).ns);
 	if (ifp_buf_status(&e->key))
 		return -ENOMEM;
 	return ifp_chrome_writer_open(path, GZIP_LEVEL,
@@ -249,6 +310,7 @@ static void export_free(struct export *e)
 	ifp_run_close(&e->run);
 	ifp_intern_free(&e->processes);
 	ifp_buf_free(&e->key);
+	ifp_buf_free(&e->extra);
 }
 
 /* An archive that is its own export would be lost. */

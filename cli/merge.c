@@ -88,10 +88,12 @@ static const struct ifp_command command = {
 	.synopsis = "FILE|DIR... -o DIR",
 	.summary = "put traces that exist already together to one run",
 	.description =
-		"Reads traces of torch.profiler and other Chrome traces (JSON, plain or gzipped), "
+		"Reads traces of torch.profiler and other Chrome traces (JSON, plain or packed "
+		"with gzip or zstd), "
 		"one file for each rank, puts all of their events into one archive, and draws the "
 		"same timeline and report from it as for a run under infprof-agent(1). A DIR is "
-		"searched, with all below it, for names that end in .json or .json.gz. The ranks "
+		"searched, with all below it, for names that end in .json, .json.gz or .json.zst. "
+		"The ranks "
 		"are placed by the wall-clock time in their files; since nothing has measured "
 		"their clocks against each other, no rank is called late.",
 	.options = options,

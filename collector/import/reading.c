@@ -233,6 +233,9 @@ int ifp_import_read(struct ifp_import_worker *worker, struct ifp_import_file *fi
 	if (err)
 		return note_damage(file, err, 0, 0);
 	err = read_events(reading, reader);
+	if (!err && !file->events && !file->notes.count)
+		err = ifp_import_note(
+			&file->notes, "trace-left-out", 0, true, "there is no event in it");
 	if (err)
 		return ifp_fail(err, "read %s", file->path);
 	header = ifp_chrome_reader_header(reader);

@@ -56,3 +56,24 @@ void ifp_args_rename(struct ifp_buf *out, struct ifp_str args, const char *key, 
 	ifp_buf_printf(out, "\"%s\":", new_key);
 	append_between(out, value.ptr, args.ptr + args.len_bytes);
 }
+
+void ifp_args_remove(struct ifp_buf *out, struct ifp_str args, const char *key)
+{
+	const char *first, *behind, *end = args.ptr + args.len_bytes;
+	struct ifp_str value;
+
+	if (!args.len_bytes || !ifp_args_find(args, key, &value)) {
+		ifp_buf_append(out, args.ptr, args.len_bytes);
+		return;
+	}
+	first = value.ptr - strlen(key) - 3;
+	behind = value.ptr + value.len_bytes;
+	if (*behind == ',')
+		behind++;
+	else if (first[-1] == ',')
+		first--;
+	if (first - args.ptr == 1 && end - behind == 1)
+		return; /* it was the only one */
+	append_between(out, args.ptr, first);
+	append_between(out, behind, end);
+}

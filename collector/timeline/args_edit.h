@@ -14,3 +14,6 @@ void ifp_args_set_int(struct ifp_buf *out, struct ifp_str args, const char *key,
 /* The member is called new_key; nothing changes when it is not there. */
 void ifp_args_rename(
 	struct ifp_buf *out, struct ifp_str args, const char *key, const char *new_key);
+
+/* Without the member; nothing at all is left of an object that has no other. */
+void ifp_args_remove(struct ifp_buf *out, struct ifp_str args, const char *key);

@@ -114,6 +114,52 @@ class Fidelity(Merge):
                                  (list(missing)[:3], list(added)[:3]))
                 self.assertFalse(added, list(added)[:3])
 
+    def test_events_of_any_kind_come_back(self):
+        events = [
+            {"ph": "X", "cat": "a", "name": "negative", "pid": -5, "tid": -9, "ts": 10, "dur": 1},
+            {"ph": "X", "cat": "a", "name": "text", "pid": "a \"b\"", "tid": "t", "ts": 11, "dur": 1},
+            {"ph": "X", "cat": "a", "name": "large", "pid": 2**63 - 1, "tid": 2**70, "ts": 12,
+             "dur": 1},
+            {"ph": "X", "cat": ["b"], "name": "listed", "pid": 1, "tid": 1, "ts": 13, "dur": 0},
+            {"ph": "X", "cat": "a", "name": "far", "pid": 1, "tid": 1, "ts": 5 * 10**15, "dur": 1},
+            {"ph": "s", "cat": "f", "name": "flow", "pid": 1, "tid": 1, "ts": 12, "id": "0xabc"},
+            {"ph": "f", "cat": "f", "name": "flow", "pid": 1, "tid": 2, "ts": 13, "id": "0xabc",
+             "bp": "e"},
+            {"ph": "s", "cat": "f", "name": "flow", "pid": 1, "tid": 1, "ts": 12, "id": -7},
+            {"ph": "b", "cat": "g", "name": "async", "pid": 1, "tid": 1, "ts": 12, "id": 5},
+            {"ph": "n", "cat": "g", "name": "async", "pid": 1, "tid": 1, "ts": 13, "id": "q"},
+            {"ph": "e", "cat": "g", "name": "async", "pid": 1, "tid": 1, "ts": 15, "id": 5},
+            {"ph": "B", "cat": "a", "name": "half", "pid": 1, "tid": 1, "ts": 14},
+            {"ph": "E", "name": "half", "pid": 1, "tid": 1, "ts": 15},
+            {"ph": "C", "name": "counter", "pid": 1, "tid": 1, "ts": 15, "args": {"v": 1}},
+            {"ph": "i", "name": "moment", "pid": 1, "tid": 1, "ts": 16, "s": "g", "id": 3},
+            {"ph": "P", "name": "sample", "pid": 1, "tid": 1, "ts": 16, "args": {"a": [{"b": 2}]}},
+        ]
+        path = self.write("rank0.json", events)
+        self.merge("--archive-only", path)
+        exported = self.folder / "export.json"
+        done = harness.run([harness.INFPROF, "export", self.output, "--rank", 0, "-o", exported])
+        self.assertEnded(done, 0)
+        self.assertNotIn("left out", done.stderr)
+        self.assertEqual(canonical(read(exported)), canonical({"traceEvents": events}))
+
+    def test_ids_of_two_ranks_never_meet_in_an_export_of_all(self):
+        ids = [0, 5, -7, 2**31, "0xabc", "5"]
+        for rank in (0, 1):
+            self.write(f"rank{rank}.json", [
+                {"ph": phase, "cat": "c", "name": f"{rank}", "pid": pid, "tid": 1, "ts": 10,
+                 "id": i}
+                for i in ids for phase in "sfbe" for pid in (0, -1, "p", 2**62)])
+        self.merge("--archive-only", self.folder / "rank0.json", self.folder / "rank1.json")
+        seen = {"0": set(), "1": set()}
+        for event in harness.export(self.output):
+            if event["ph"] in "sfbe":
+                seen[event["name"]].add(("id", event["ph"] in "sf", event["id"]))
+                seen[event["name"]].add(("pid", event["pid"]))
+        self.assertEqual(len(seen["0"]), 2 * len(ids) + 4)
+        self.assertEqual(len(seen["1"]), 2 * len(ids) + 4)
+        self.assertFalse(seen["0"] & seen["1"])
+
     def test_the_archive_does_not_depend_on_the_order_of_the_work(self):
         self.merge("--archive-only", *DDP)
         first = (self.output / "run.ifp").read_bytes()
@@ -250,6 +296,31 @@ class Damage(Merge):
         result = self.merge("--archive-only", good, *bad)
         for path in bad:
             self.assertIn(path.name, result.stderr)
+
+    def test_damage_of_all_sorts(self):
+        event = b'{"ph":"X","cat":"a","name":"e","pid":1,"tid":1,"ts":5,"dur":1}'
+        packed = bytearray(gzip.compress(b"[" + event + b"]"))
+        packed[-8] ^= 1  # the checksum
+        cases = {
+            "no-bracket.json": (b"[" + event, 1, False),
+            "comma.json": (b"[" + event + b",]", 1, False),
+            "cut-inside.json": (b"[" + event + b"," + event[:20], 1, True),
+            "two-ends.json": (b'{"traceEvents":[' + event + b"]}]", 1, True),
+            "control.json": (b"[" + event.replace(b'"e"', b'"e\x01\\q"') + b"]", 1, False),
+            "checksum.json.gz": (bytes(packed), 1, True),
+            "bracket.json": (b"[", 0, True),
+            "text.json": (b"no trace", 0, True),
+        }
+        for name, (content, events, fault) in cases.items():
+            with self.subTest(name):
+                self.output = self.folder / ("out-" + name)
+                result = self.merge_json(
+                    "--archive-only", "--in-order", self.trace("good.json"),
+                    self.write(name, content))
+                source, = [s for s in result["sources"] if s["path"].endswith("/" + name)]
+                self.assertEqual(source["events"], events)
+                faults = [n for n in result["notes"] if n["fault"]]
+                self.assertEqual(bool(faults), fault, result["notes"])
 
     def test_nothing_at_all_is_an_error(self):
         for path in [self.write("empty.json", b""), self.folder / "absent.json"]:
