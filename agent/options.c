@@ -27,7 +27,7 @@ static const struct ifp_option options[] = {
 	{.name = "steps", .argument = "N|A:B", .type = IFP_OPTION_LIST, .offset = OFFSET(steps),
 		.doc = "Record the PyTorch operators of N optimizer steps as soon as possible, or of "
 		       "steps A to B, counted from 1. May be repeated; 0 records none. Default: 5, or as "
-		       "many as a verdict needs: 8 for 2 ranks, 6 for 3."},
+		       "many as a verdict needs: 16 for 2 ranks, 12 for 3."},
 	{.name = "warmup", .argument = "N", .type = IFP_OPTION_INT, .offset = OFFSET(warmup),
 		.max = 1000000,
 		.doc = "Steps to let pass before a window that starts as soon as possible. "
@@ -121,9 +121,9 @@ static uint64_t default_steps(uint32_t world)
 {
 	switch (world) {
 	case 2:
-		return 8;
+		return 16;
 	case 3:
-		return 6;
+		return 12;
 	default:
 		return 5;
 	}

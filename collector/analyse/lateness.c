@@ -138,10 +138,11 @@ static void others(const struct work *w, uint32_t step, uint32_t candidate, int6
 	}
 }
 
-/* In median deviations of the gap. */
-static double gap_needed(uint32_t ranks)
+/* In median deviations of the gap. The more steps agree, the less each has to say. */
+static double gap_needed(const struct work *w)
 {
-	double needed = FEW_RANKS_GAP_TO_DEVIATION / ranks;
+	double least_steps = ifp_lateness_steps_needed(w->ranks);
+	double needed = FEW_RANKS_GAP_TO_DEVIATION / w->ranks * least_steps / w->steps;
 
 	return needed > MIN_GAP_TO_DEVIATION ? needed : MIN_GAP_TO_DEVIATION;
 }
@@ -163,7 +164,7 @@ static bool stands_out(struct work *w, uint32_t candidate)
 	for (uint32_t s = 0; s < w->steps; s++)
 		w->values[s] = llabs(w->values[s] - gap_ns);
 	deviation_ns = ifp_median(w->values, w->steps);
-	return gap_ns > spread_ns && (double)gap_ns > gap_needed(w->ranks) * (double)deviation_ns;
+	return gap_ns > spread_ns && (double)gap_ns > gap_needed(w) * (double)deviation_ns;
 }
 
 static uint32_t times_last(const struct work *w, uint32_t rank)

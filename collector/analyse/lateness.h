@@ -14,9 +14,10 @@
  *    ranks and S steps can give is R^(1-S): with fewer steps nothing can be told.
  * 2. Regularity. It is the last one in 80 % of the steps or more.
  * 3. Size. Its median gap to the second last exceeds the median spread of the other ranks, and
- *    max(2, 16 / R) times the median deviation of that gap: it stands out of the noise of the
- *    ranks and of its own. (1) and (2) alone would name a rank whose noise lasts for several
- *    steps; the fewer ranks there are, the less their spread says, and the steadier it has to be.
+ *    max(2, 16 / R x N / S) times the median deviation of that gap (N = the least number of steps
+ *    of 1.): it stands out of the noise of the ranks and of its own. (1) and (2) alone would name a
+ *    rank whose noise lasts for several steps. The fewer ranks there are, the less their spread
+ *    says, and the steadier it has to be; the more steps agree, the less each has to say.
  */
 #pragma once
 

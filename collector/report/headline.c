@@ -61,7 +61,7 @@ static void append_nobody(struct ifp_buf *out, const struct ifp_verdict *verdict
 		ifp_buf_append_text(out, "another rank last each time");
 	} else if (verdict->most_last == verdict->steps) {
 		append_candidate(out, verdict);
-		ifp_buf_append_text(out, ", no further behind than the others are apart");
+		ifp_buf_append_text(out, ", but not clearly enough: more --steps would tell");
 	} else {
 		ifp_buf_printf(out, "none last in more than %u of %u steps", verdict->most_last,
 			verdict->steps);

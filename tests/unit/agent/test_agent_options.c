@@ -25,7 +25,7 @@ static void test_without_the_option_five_steps_are_recorded(void **state)
 
 static void test_few_ranks_get_the_steps_that_their_verdict_needs(void **state)
 {
-	static const uint64_t steps_by_world[] = {0, 5, 8, 6, 5, 5};
+	static const uint64_t steps_by_world[] = {0, 5, 16, 12, 5, 5};
 	const struct ifp_option_list none = {NULL, 0};
 
 	(void)state;

@@ -19,7 +19,7 @@ enum noise_kind {
 };
 
 #define NOISE_MAX_RANKS 16
-#define NOISE_MAX_STEPS 32
+#define NOISE_MAX_STEPS 40
 
 struct noise {
 	uint64_t state;
