@@ -59,9 +59,17 @@ static int meet(struct ifp_agent *agent, bool *usage)
 	return ifp_rendezvous_meet(&wish, &agent->rendezvous);
 }
 
-static int connect_collector(struct ifp_agent *agent)
+/* $TMPDIR, unless nothing can be written there. */
+static const char *spool_directory(void)
 {
 	const char *directory = getenv("TMPDIR");
+
+	return directory && *directory && !access(directory, W_OK | X_OK) ? directory : "/tmp";
+}
+
+static int connect_collector(struct ifp_agent *agent)
+{
+	const char *directory = spool_directory();
 	const struct ifp_keys *keys = agent->rendezvous.encrypted ? &agent->rendezvous.keys : NULL;
 	struct ifp_uplink_config config = {
 		.address = agent->rendezvous.address,
@@ -69,7 +77,7 @@ static int connect_collector(struct ifp_agent *agent)
 		.queue = {.rank = agent->identity.rank,
 			.memory_bytes = IFP_UPLINK_MEMORY_BYTES,
 			.spool_bytes = (uint64_t)agent->options->spool_bytes,
-			.spool_directory = directory && *directory ? directory : "/tmp"},
+			.spool_directory = directory},
 	};
 	int err;
 

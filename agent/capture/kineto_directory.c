@@ -90,7 +90,7 @@ static void remove_leftovers(const char *base)
 
 		if (!parse_name(entry->d_name, &owner) || owner.pid_namespace != pid_namespace)
 			continue;
-		if (start_ticks_of(owner.pid) == owner.start_ticks)
+		if (owner.start_ticks && start_ticks_of(owner.pid) == owner.start_ticks)
 			continue;
 		if (!fstatat(dirfd(entries), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) &&
 			S_ISDIR(status.st_mode) && status.st_uid == geteuid())
@@ -104,7 +104,7 @@ static bool is_usable_text(const char *base)
 	return base && base[0] == '/' && !strpbrk(base, "=# \t\r\n") && !strstr(base, "..");
 }
 
-static bool compose(const char *base, char *path, size_t size_bytes)
+static bool fits(const char *base, char *path, size_t size_bytes)
 {
 	int len_bytes = snprintf(path, size_bytes, "%s/" NAME_PREFIX "%lx-%ld-%llu", base,
 		own_pid_namespace(), (long)getpid(), start_ticks_of(getpid()));
@@ -112,18 +112,28 @@ static bool compose(const char *base, char *path, size_t size_bytes)
 	return len_bytes > 0 && (size_t)len_bytes < size_bytes;
 }
 
+static int make_below(const char *base, struct ifp_kineto_directory *directory)
+{
+	if (!fits(base, directory->path, sizeof(directory->path)))
+		return -ENAMETOOLONG;
+	remove_leftovers(base);
+	return mkdir(directory->path, 0700) ? -errno : 0;
+}
+
 int ifp_kineto_directory_make(const char *base, struct ifp_kineto_directory *out)
 {
 	struct ifp_kineto_directory directory;
+	int err = -EINVAL;
 
-	if (!is_usable_text(base) || !compose(base, directory.path, sizeof(directory.path))) {
-		base = "/tmp";
-		if (!compose(base, directory.path, sizeof(directory.path)))
-			return ifp_fail(-ENAMETOOLONG, "directory for Kineto below /tmp");
-	}
-	remove_leftovers(base);
-	if (mkdir(directory.path, 0700) < 0)
-		return ifp_fail_errno("make directory %s", directory.path);
+	/* without the start time, nobody could tell later that this agent is dead */
+	if (!start_ticks_of(getpid()))
+		return ifp_fail_errno("read /proc/self/stat");
+	if (is_usable_text(base))
+		err = make_below(base, &directory);
+	if (err && err != -EEXIST)
+		err = make_below("/tmp", &directory);
+	if (err)
+		return ifp_fail(err, "make directory %s: %s", directory.path, strerror(-err));
 	*out = directory;
 	return 0;
 }

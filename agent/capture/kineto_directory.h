@@ -21,8 +21,9 @@ struct ifp_kineto_directory {
 };
 
 /*
- * Makes it, mode 0700, below base; in /tmp instead where base is too long or has characters that a
- * line of Kineto's configuration cannot hold. Removes the directories of dead agents there.
+ * Makes it, mode 0700, below base; in /tmp instead where base cannot be written to, is too long, or
+ * has characters that a line of Kineto's configuration cannot hold. Removes the directories of
+ * dead agents there. -EEXIST when it is there already.
  */
 int ifp_kineto_directory_make(const char *base, struct ifp_kineto_directory *out);
 

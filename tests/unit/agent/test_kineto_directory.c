@@ -52,7 +52,8 @@ static void the_directory_is_private_and_short(void **state)
 static void unusable_bases_lead_to_tmp(void **state)
 {
 	const char *bases[] = {NULL, "", "relative/path", "/tmp/with=sign", "/tmp/with#sign",
-		"/tmp/../tmp", "/tmp/a-directory-whose-name-leaves-no-room-for-names-of-sockets"};
+		"/tmp/../tmp", "/nonexistent",
+		"/tmp/a-directory-whose-name-leaves-no-room-for-names-of-sockets"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++) {
