@@ -11,12 +11,12 @@
 #define FIRST_CAPACITY_BYTES 256
 #define VARINT_MAX_BYTES 10
 
-void ifp_buf_reserve(struct ifp_buf *buf, size_t more_bytes)
+void ifp_buf_grow(struct ifp_buf *buf, size_t more_bytes)
 {
 	size_t capacity = buf->capacity_bytes ? buf->capacity_bytes : FIRST_CAPACITY_BYTES;
 	uint8_t *data;
 
-	if (buf->failed || buf->capacity_bytes - buf->len_bytes >= more_bytes)
+	if (buf->failed)
 		return;
 	while (capacity - buf->len_bytes < more_bytes) {
 		if (capacity > SIZE_MAX / 2) {
@@ -32,20 +32,6 @@ void ifp_buf_reserve(struct ifp_buf *buf, size_t more_bytes)
 	}
 	buf->data = data;
 	buf->capacity_bytes = capacity;
-}
-
-void ifp_buf_append(struct ifp_buf *buf, const void *data, size_t len_bytes)
-{
-	ifp_buf_reserve(buf, len_bytes);
-	if (buf->failed || !len_bytes)
-		return;
-	memcpy(buf->data + buf->len_bytes, data, len_bytes);
-	buf->len_bytes += len_bytes;
-}
-
-void ifp_buf_append_u8(struct ifp_buf *buf, uint8_t value)
-{
-	ifp_buf_append(buf, &value, 1);
 }
 
 static void append_le(struct ifp_buf *buf, uint64_t value, size_t len_bytes)
@@ -86,11 +72,6 @@ void ifp_buf_append_varint(struct ifp_buf *buf, uint64_t value)
 void ifp_buf_append_svarint(struct ifp_buf *buf, int64_t value)
 {
 	ifp_buf_append_varint(buf, ((uint64_t)value << 1) ^ (uint64_t)(value >> 63));
-}
-
-void ifp_buf_append_text(struct ifp_buf *buf, const char *text)
-{
-	ifp_buf_append(buf, text, strlen(text));
 }
 
 void ifp_buf_printf(struct ifp_buf *buf, const char *format, ...)

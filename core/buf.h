@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct ifp_buf {
 	uint8_t *data;
@@ -21,11 +22,32 @@ struct ifp_buf {
 	bool failed;
 };
 
-/* Makes room for at least more_bytes beyond the current end. */
-void ifp_buf_reserve(struct ifp_buf *buf, size_t more_bytes);
+/* The part of ifp_buf_reserve() that is seldom needed. */
+void ifp_buf_grow(struct ifp_buf *buf, size_t more_bytes);
 
-void ifp_buf_append(struct ifp_buf *buf, const void *data, size_t len_bytes);
-void ifp_buf_append_u8(struct ifp_buf *buf, uint8_t value);
+/* Makes room for at least more_bytes beyond the current end. */
+static inline void ifp_buf_reserve(struct ifp_buf *buf, size_t more_bytes)
+{
+	if (buf->capacity_bytes - buf->len_bytes < more_bytes)
+		ifp_buf_grow(buf, more_bytes);
+}
+
+static inline void ifp_buf_append(struct ifp_buf *buf, const void *data, size_t len_bytes)
+{
+	ifp_buf_reserve(buf, len_bytes);
+	if (buf->failed || !len_bytes)
+		return;
+	memcpy(buf->data + buf->len_bytes, data, len_bytes);
+	buf->len_bytes += len_bytes;
+}
+
+static inline void ifp_buf_append_u8(struct ifp_buf *buf, uint8_t value)
+{
+	ifp_buf_reserve(buf, 1);
+	if (!buf->failed)
+		buf->data[buf->len_bytes++] = value;
+}
+
 void ifp_buf_append_u32(struct ifp_buf *buf, uint32_t value); /* little endian */
 void ifp_buf_append_u64(struct ifp_buf *buf, uint64_t value); /* little endian */
 
@@ -33,7 +55,11 @@ void ifp_buf_append_u64(struct ifp_buf *buf, uint64_t value); /* little endian *
 void ifp_buf_append_varint(struct ifp_buf *buf, uint64_t value);
 void ifp_buf_append_svarint(struct ifp_buf *buf, int64_t value);
 
-void ifp_buf_append_text(struct ifp_buf *buf, const char *text);
+static inline void ifp_buf_append_text(struct ifp_buf *buf, const char *text)
+{
+	ifp_buf_append(buf, text, strlen(text));
+}
+
 void ifp_buf_printf(struct ifp_buf *buf, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -5,34 +5,39 @@
 
 #define SLOT '1'
 
-static bool is_digit(struct ifp_str text, uint32_t at)
+static bool is_digit(const char *p, const char *end)
 {
-	return at < text.len_bytes && text.ptr[at] >= '0' && text.ptr[at] <= '9';
+	return p < end && *p >= '0' && *p <= '9';
 }
 
 uint32_t ifp_template_split(
 	struct ifp_str text, struct ifp_buf *form, uint64_t *values, uint32_t max_slots)
 {
-	uint32_t at = 0, literal = 0, count = 0;
+	const char *p = text.ptr, *end;
+	uint32_t count = 0;
+	uint8_t *out;
 
-	while (at < text.len_bytes) {
+	ifp_buf_reserve(form, text.len_bytes);
+	if (form->failed || !text.len_bytes)
+		return 0;
+	end = p + text.len_bytes;
+	out = form->data + form->len_bytes;
+	while (p < end) {
 		uint64_t value = 0;
 		uint32_t digits = 0;
 
-		if (!is_digit(text, at) || (text.ptr[at] == '0' && is_digit(text, at + 1))) {
-			at++;
+		if (!is_digit(p, end) || (*p == '0' && is_digit(p + 1, end))) {
+			*out++ = (uint8_t)*p++;
 			continue;
 		}
 		if (count == max_slots)
 			return UINT32_MAX;
-		ifp_buf_append(form, text.ptr + literal, at - literal);
-		ifp_buf_append_u8(form, SLOT);
-		for (; digits < IFP_TEMPLATE_SLOT_DIGITS && is_digit(text, at); digits++, at++)
-			value = value * 10 + (uint64_t)(text.ptr[at] - '0');
+		*out++ = SLOT;
+		for (; digits < IFP_TEMPLATE_SLOT_DIGITS && is_digit(p, end); digits++)
+			value = value * 10 + (uint64_t)(*p++ - '0');
 		values[count++] = value;
-		literal = at;
 	}
-	ifp_buf_append(form, text.ptr ? text.ptr + literal : NULL, at - literal);
+	form->len_bytes = (size_t)(out - form->data);
 	return count;
 }
 
