@@ -89,6 +89,41 @@ static struct outcome read_all(const struct memory_file *file, const struct orac
 	return outcome;
 }
 
+/*
+ * Going past damage must change nothing where there is none, keep what was read up to it, and end
+ * well once there are events; what it says of the loss must fit the file.
+ */
+static void check_salvage(const struct memory_file *file, const struct outcome *plain)
+{
+	struct ifp_chrome_reader *reader = NULL;
+	struct ifp_chrome_damage damage;
+	struct ifp_chrome_counts counts;
+	struct ifp_event event;
+	uint64_t given = 0;
+	int more;
+
+	if (ifp_chrome_reader_open(file->path, &reader))
+		return;
+	ifp_chrome_reader_salvage(reader);
+	for (; (more = ifp_chrome_reader_next(reader, &event)) > 0; given++)
+		touch(&event);
+	damage = ifp_chrome_reader_damage(reader);
+	counts = ifp_chrome_reader_counts(reader);
+	require(counts.events == given && given >= plain->counts.events);
+	require(counts.set_aside >= plain->counts.set_aside);
+	require(more == 0 || (!given && ifp_error_depth() > 0));
+	require(damage.lost_bytes <= counts.bytes && damage.first_offset <= counts.bytes);
+	require(!damage.places == !damage.first_cause[0]);
+	if (plain->accepted)
+		require(!more && !damage.places && !damage.lost_bytes &&
+			!memcmp(&counts, &plain->counts, sizeof(counts)));
+	else
+		require(more < 0 || damage.places);
+	fuzz_touch(ifp_chrome_reader_header(reader).others);
+	ifp_chrome_reader_close(&reader);
+	ifp_error_clear();
+}
+
 /* cJSON prints JSON without doubt, whatever it has taken for JSON: the reader must take that. */
 static void check_refusal(const struct memory_file *file, const struct oracle *oracle)
 {
@@ -120,6 +155,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 
 	memory_file_set(&file, data, len_bytes);
 	outcome = read_all(&file, NULL);
+	check_salvage(&file, &outcome);
 	if (!outcome.accepted)
 		check_refusal(&file, &oracle);
 	else if (!outcome.counts.repaired && oracle_is_able(data, len_bytes))
