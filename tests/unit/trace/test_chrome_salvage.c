@@ -133,8 +133,8 @@ static void whole_files_have_no_damage(void **state)
 static void what_is_no_trace_is_refused_all_the_same(void **state)
 {
 	static const char *const others[] = {"", " ", "x", "{\"a\":1}", "{\"a\":",
-		"\x7f"
-		"ELF",
+		("\x7f"
+		 "ELF"),
 		"{\"traceEvents\":", "{\"traceEvents\" 5}"};
 
 	(void)state;
