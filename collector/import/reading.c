@@ -2,9 +2,11 @@
 #include "collector/import/reading.h"
 
 #include "collector/import/notes.h"
+#include "collector/import/pairs.h"
 #include "collector/import/span.h"
 #include "trace/wire/document.h"
 #include "core/array.h"
+#include "core/checksum.h"
 #include "core/error.h"
 #include "trace/chrome/reader.h"
 
@@ -21,7 +23,9 @@ struct reading {
 	struct ifp_import_worker *worker;
 	struct ifp_import_file *file;
 	struct ifp_import_span span;
-	uint64_t too_large; /* events */
+	struct ifp_import_pairs arrows;	  /* start and end */
+	struct ifp_import_pairs launches; /* launch and kernel */
+	uint64_t too_large;		  /* events */
 	uint64_t unordered; /* slices that begin before the one that stands before them */
 	int64_t before_ns;
 };
@@ -70,6 +74,28 @@ static int flush(struct reading *reading)
 	return 0;
 }
 
+/* Arrows of two categories may have one id. */
+static int pair_arrow(
+	struct reading *reading, const struct ifp_event *event, enum ifp_import_side side)
+{
+	uint64_t category = ifp_checksum(event->category.ptr, event->category.len_bytes);
+
+	return ifp_import_pairs_add(&reading->arrows, event->correlation ^ category, side);
+}
+
+static int pair(struct reading *reading, const struct ifp_event *event)
+{
+	if (event->kind == IFP_EVENT_FLOW_START)
+		return pair_arrow(reading, event, IFP_IMPORT_SIDE_FIRST);
+	if (event->kind == IFP_EVENT_FLOW_END)
+		return pair_arrow(reading, event, IFP_IMPORT_SIDE_SECOND);
+	if (event->kind != IFP_EVENT_SLICE || !event->correlation)
+		return 0;
+	return ifp_import_pairs_add(&reading->launches, event->correlation,
+		event->lane.kind == IFP_LANE_STREAM ? IFP_IMPORT_SIDE_SECOND
+						    : IFP_IMPORT_SIDE_FIRST);
+}
+
 static void look_at(struct reading *reading, const struct ifp_event *event)
 {
 	if (event->kind == IFP_EVENT_META)
@@ -96,9 +122,10 @@ static int add(struct reading *reading, const struct ifp_event *event)
 		reading->too_large++;
 		return 0;
 	}
-	if (!err)
-		look_at(reading, event);
-	return err;
+	if (err)
+		return err;
+	look_at(reading, event);
+	return pair(reading, event);
 }
 
 /* Damage ends the reading and is a note; what stood before it is kept. */
@@ -184,6 +211,26 @@ static int note_counts(struct reading *reading, const struct ifp_chrome_counts *
 	return err;
 }
 
+/* Halves whose other half was not recorded: before or behind what was. Kept. */
+static int note_halves(const struct reading *reading)
+{
+	struct ifp_import_notes *notes = &reading->file->notes;
+	const char *least = reading->arrows.full || reading->launches.full ? ", at least" : "";
+	uint64_t starts = ifp_import_pairs_count(&reading->arrows, IFP_IMPORT_SIDE_FIRST);
+	uint64_t ends = ifp_import_pairs_count(&reading->arrows, IFP_IMPORT_SIDE_SECOND);
+	uint64_t kernels = ifp_import_pairs_count(&reading->launches, IFP_IMPORT_SIDE_SECOND);
+	int err = 0;
+
+	if (starts + ends)
+		err = ifp_import_note(notes, "trace-dangling", (int64_t)(starts + ends), false,
+			"arrows with one end: %" PRIu64 " start only, %" PRIu64 " end only%s",
+			starts, ends, least);
+	if (!err && kernels)
+		err = ifp_import_note(notes, "trace-unlaunched", (int64_t)kernels, false,
+			"correlations of GPU work whose launch is not in the trace%s", least);
+	return err;
+}
+
 /* Events in = events out + ledger. */
 static int settle(struct reading *reading, const struct ifp_chrome_counts *counts)
 {
@@ -215,7 +262,9 @@ static int read_events(struct reading *reading, struct ifp_chrome_reader *reader
 		err = note_damage(reading->file, got, counts.bytes, reading->file->events);
 	if (!err)
 		err = settle(reading, &counts);
-	return err ? err : note_counts(reading, &counts);
+	if (!err)
+		err = note_counts(reading, &counts);
+	return err ? err : note_halves(reading);
 }
 
 int ifp_import_read(struct ifp_import_worker *worker, struct ifp_import_file *file)
@@ -233,6 +282,8 @@ int ifp_import_read(struct ifp_import_worker *worker, struct ifp_import_file *fi
 	if (err)
 		return note_damage(file, err, 0, 0);
 	err = read_events(reading, reader);
+	ifp_import_pairs_free(&reading->arrows);
+	ifp_import_pairs_free(&reading->launches);
 	if (!err && !file->events && !file->notes.count)
 		err = ifp_import_note(
 			&file->notes, "trace-left-out", 0, true, "there is no event in it");

@@ -56,6 +56,22 @@ def canonical(trace):
     return collections.Counter(events)
 
 
+def halves(trace):
+    """Arrows with one end, and GPU work without a launch, as rows of the ledger count them."""
+    arrows, work = collections.defaultdict(set), collections.defaultdict(set)
+    gpu = {"kernel", "gpu_memcpy", "gpu_memset", "cuda_sync"}
+    for event in trace["traceEvents"]:
+        args = event.get("args") or {}
+        if event["ph"] in "sf":
+            arrows[event["id"], event["cat"]].add(event["ph"])
+        elif event["ph"] == "X" and args.get("correlation", 0) > 0:
+            on_stream = event["cat"] in gpu and "device" in args and "stream" in args
+            work[args["correlation"]].add(on_stream)
+    found = {"trace-dangling": sum(len(sides) == 1 for sides in arrows.values()),
+             "trace-unlaunched": sum(sides == {True} for sides in work.values())}
+    return {what: count for what, count in found.items() if count}
+
+
 class Merge(harness.TestCase):
     def merge(self, *arguments, status=0, timeout=300):
         result = harness.run(
@@ -113,6 +129,10 @@ class Fidelity(Merge):
                 self.assertEqual(sum(missing.values()), source["left_out"],
                                  (list(missing)[:3], list(added)[:3]))
                 self.assertFalse(added, list(added)[:3])
+                self.assertEqual(
+                    {n["what"]: n["count"] for n in result["notes"]
+                     if n.get("what") in ("trace-dangling", "trace-unlaunched")},
+                    halves(read(path)))
 
     def test_events_of_any_kind_come_back(self):
         events = [
