@@ -19,8 +19,9 @@ void ifp_merge_progress_show(void *context, const struct ifp_import_progress *no
 {
 	const struct ifp_merge_progress *progress = context;
 	double share = now->file_bytes ? (double)now->file_bytes_done / (double)now->file_bytes : 1;
+	double bar = share < 1 ? share : 1; /* a file may have grown since it was found */
 	double seconds = (double)(ifp_clock_raw_ns() - progress->since_ns) / IFP_NS_PER_S;
-	unsigned int cells = (unsigned int)(share * BAR_CELLS);
+	unsigned int cells = (unsigned int)(bar * BAR_CELLS);
 
 	if (!progress->shown)
 		return;

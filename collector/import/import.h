@@ -80,7 +80,7 @@ struct ifp_import {
 /* How far the reading has come. */
 struct ifp_import_progress {
 	uint32_t files, files_done;
-	uint64_t file_bytes, file_bytes_done; /* on the disk; of files that are done */
+	uint64_t file_bytes, file_bytes_done; /* on the disk */
 	uint64_t events;
 };
 

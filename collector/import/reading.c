@@ -22,6 +22,8 @@
 struct reading {
 	struct ifp_import_worker *worker;
 	struct ifp_import_file *file;
+	const struct ifp_chrome_reader *reader;
+	uint64_t told_bytes; /* of the file, to the progress */
 	struct ifp_import_span span;
 	struct ifp_import_pairs arrows;	  /* start and end */
 	struct ifp_import_pairs launches; /* launch and kernel */
@@ -44,6 +46,15 @@ static int write_all(int fd, const uint8_t *data, size_t len_bytes, uint64_t off
 		offset += (uint64_t)n;
 	}
 	return 0;
+}
+
+/* Tells how much of the file has been read; a reader may know it only at the end. */
+static void tell_bytes(struct reading *reading, uint64_t bytes)
+{
+	if (bytes <= reading->told_bytes)
+		return;
+	atomic_fetch_add(reading->worker->file_bytes, bytes - reading->told_bytes);
+	reading->told_bytes = bytes;
 }
 
 static int flush(struct reading *reading)
@@ -71,6 +82,7 @@ static int flush(struct reading *reading)
 	worker->spill_bytes += worker->payload.len_bytes;
 	file->events += events;
 	atomic_fetch_add(worker->events, events);
+	tell_bytes(reading, ifp_chrome_reader_counts(reading->reader).file_bytes);
 	return 0;
 }
 
@@ -281,7 +293,9 @@ int ifp_import_read(struct ifp_import_worker *worker, struct ifp_import_file *fi
 	err = ifp_chrome_reader_open(file->path, &reader);
 	if (err)
 		return note_damage(file, err, 0, 0);
+	reading->reader = reader;
 	err = read_events(reading, reader);
+	tell_bytes(reading, file->file_bytes);
 	ifp_import_pairs_free(&reading->arrows);
 	ifp_import_pairs_free(&reading->launches);
 	if (!err && !file->events && !file->notes.count)

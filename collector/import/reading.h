@@ -13,7 +13,8 @@ struct ifp_import_worker {
 	uint64_t spill_bytes;
 	struct ifp_block_builder *builder;
 	struct ifp_buf payload;
-	_Atomic uint64_t *events; /* of all threads */
+	_Atomic uint64_t *events;     /* of all threads */
+	_Atomic uint64_t *file_bytes; /* read by all threads, as they are on the disk */
 };
 
 /*

@@ -24,11 +24,10 @@ struct crew {
 	/* under the lock */
 	uint32_t next, running;
 	uint32_t files_done;
-	uint64_t file_bytes_done;
 	int err; /* of the thread that failed first */
 	char cause[1024];
 	/* without */
-	_Atomic uint64_t events;
+	_Atomic uint64_t events, file_bytes;
 };
 
 struct member {
@@ -49,11 +48,10 @@ static struct ifp_import_file *take_file(struct crew *crew)
 	return file;
 }
 
-static void put_back(struct crew *crew, const struct ifp_import_file *file, int err)
+static void put_back(struct crew *crew, int err)
 {
 	pthread_mutex_lock(&crew->lock);
 	crew->files_done++;
-	crew->file_bytes_done += file->file_bytes;
 	if (err && !crew->err) {
 		crew->err = err;
 		ifp_error_text(crew->cause, sizeof(crew->cause));
@@ -68,7 +66,7 @@ static void *work(void *argument)
 	struct ifp_import_file *file;
 
 	while ((file = take_file(crew)))
-		put_back(crew, file, ifp_import_read(&member->worker, file));
+		put_back(crew, ifp_import_read(&member->worker, file));
 	pthread_mutex_lock(&crew->lock);
 	crew->running--;
 	pthread_cond_signal(&crew->changed);
@@ -121,7 +119,7 @@ static void tell(struct crew *crew, const struct ifp_import_options *options, ui
 	const struct ifp_import_progress progress = {.files = crew->import->file_count,
 		.files_done = crew->files_done,
 		.file_bytes = file_bytes,
-		.file_bytes_done = crew->file_bytes_done,
+		.file_bytes_done = atomic_load(&crew->file_bytes),
 		.events = atomic_load(&crew->events)};
 
 	if (options->progress)
@@ -158,6 +156,7 @@ static int start(struct crew *crew, struct member *member, uint32_t i)
 	member->crew = crew;
 	member->worker.spill = crew->import->spills[i];
 	member->worker.events = &crew->events;
+	member->worker.file_bytes = &crew->file_bytes;
 	pthread_mutex_lock(&crew->lock);
 	err = pthread_create(&member->thread, NULL, work, member);
 	crew->running += !err;
