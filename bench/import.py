@@ -13,6 +13,7 @@ anew each time. --large makes one plain file of that many GB instead, for the me
 """
 
 import argparse
+import concurrent.futures
 import gzip
 import json
 import os
@@ -99,13 +100,19 @@ def make_large(args, path):
     """The events of one sample again and again, the keys around them once."""
     text = largest_samples(args.traces)[0]
     begin = text.index("[", text.index('"traceEvents"')) + 1
-    end = text.rindex("]")
+    end = json.JSONDecoder().raw_decode(text, begin - 1)[1] - 1
     events = text[begin:end].rstrip().rstrip(",").encode()
     with path.open("wb") as out:
         out.write(text[:begin].encode())
         while out.tell() + len(events) < args.large * 1e9:
             out.write(events + b",")
         out.write(events + text[end:].encode())
+
+
+def apart(function, *args):
+    """Calls it in a process of its own: a child's peak memory counts from its parent's."""
+    with concurrent.futures.ProcessPoolExecutor(max_workers=1) as pool:
+        return pool.submit(function, *args).result()
 
 
 class Infprof:
@@ -167,7 +174,7 @@ def row(name, seconds, json_bytes, events, memory):
 
 
 def compare(args, folder):
-    files = make_ranks(args, folder)
+    files = apart(make_ranks, args, folder)
     infprof = Infprof(args, folder)
     hta = Hta(args.hta, files) if args.hta else None
     ours, theirs = [], []
@@ -200,7 +207,7 @@ def compare(args, folder):
 def large(args, folder):
     path = folder / "large.pt.trace.json"
     infprof = Infprof(args, folder)
-    make_large(args, path)
+    apart(make_large, args, path)
     seconds, kib = infprof.load([path])
     json_bytes, events = infprof.total("json_bytes"), infprof.total("events")
     print(f"one file, {events} events\n")
