@@ -24,8 +24,8 @@ static const struct ifp_command command = {
 	.summary = "read archives and traces whole and say what is wrong with them",
 	.description =
 		"Reads every frame of archives (.ifp) and every event of Chrome traces (JSON, also "
-		"gzipped, as PyTorch writes them) and prints one line for each FILE. The exit "
-		"status is 1 when any of them is damaged. Nothing is changed.",
+		"packed with gzip, as PyTorch writes them, or zstd) and prints one line for each "
+		"FILE. The exit status is 1 when any of them is damaged. Nothing is changed.",
 	.options_anywhere = true,
 };
 
@@ -139,7 +139,7 @@ static bool check_trace(const char *path)
 	return !counts.set_aside;
 }
 
-/* Traces start with a brace, a bracket, blanks before one, or the magic of gzip. */
+/* Traces start with a brace, a bracket, blanks before one, or the magic of gzip or zstd. */
 static int looks_like_trace(const char *path, bool *trace)
 {
 	/* not to wait at a pipe; without effect on files */
@@ -156,6 +156,7 @@ static int looks_like_trace(const char *path, bool *trace)
 	if (n < 0)
 		return ifp_fail_errno("read %s", path);
 	*trace = (n > 1 && memcmp(start, "\x1f\x8b", 2) == 0) ||
+		 (n > 3 && memcmp(start, "\x28\xb5\x2f\xfd", 4) == 0) ||
 		 (start[strspn(start, " \t\r\n\xef\xbb\xbf")] &&
 			 strchr("{[", start[strspn(start, " \t\r\n\xef\xbb\xbf")]));
 	return 0;

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,7 +141,22 @@ static int add(struct reading *reading, const struct ifp_event *event)
 	return pair(reading, event);
 }
 
-/* Damage ends the reading and is a note; what stood before it is kept. */
+/* Damage that the reader has gone past: what stands around it is kept. */
+static int note_salvage(struct ifp_import_file *file, const struct ifp_chrome_damage *damage)
+{
+	char unread[80] = "";
+
+	if (damage->unread_bytes)
+		snprintf(unread, sizeof(unread),
+			", and what the last %" PRIu64 " bytes of the file held",
+			damage->unread_bytes);
+	return ifp_import_note(&file->notes, "trace-damaged", (int64_t)damage->places, true,
+		"damaged: %s; the %" PRIu64 " events that are whole are kept, %" PRIu64
+		" bytes of its JSON are lost%s",
+		damage->first_cause, file->events, damage->lost_bytes, unread);
+}
+
+/* Damage that ends the reading is a note; what stood before it is kept. */
 static int note_damage(struct ifp_import_file *file, int err, uint64_t offset, uint64_t events)
 {
 	char text[1024];
@@ -262,9 +278,11 @@ static int settle(struct reading *reading, const struct ifp_chrome_counts *count
 static int read_events(struct reading *reading, struct ifp_chrome_reader *reader)
 {
 	struct ifp_chrome_counts counts;
+	struct ifp_chrome_damage damage;
 	struct ifp_event event;
 	int got = 0, err = 0;
 
+	ifp_chrome_reader_salvage(reader);
 	while (!err && (got = ifp_chrome_reader_next(reader, &event)) > 0)
 		err = add(reading, &event);
 	if (!err)
@@ -272,6 +290,9 @@ static int read_events(struct reading *reading, struct ifp_chrome_reader *reader
 	counts = ifp_chrome_reader_counts(reader);
 	if (!err && got < 0)
 		err = note_damage(reading->file, got, counts.bytes, reading->file->events);
+	damage = ifp_chrome_reader_damage(reader);
+	if (!err && damage.places)
+		err = note_salvage(reading->file, &damage);
 	if (!err)
 		err = settle(reading, &counts);
 	if (!err)

@@ -310,6 +310,17 @@ class Damage(Merge):
         self.output = self.folder / "strict"
         self.merge("--strict", cut, status=2)
 
+    def test_what_stands_behind_a_hole_is_kept(self):
+        whole = gzip.decompress(DDP[0].read_bytes())
+        middle = len(whole) // 2
+        hole = self.write("rank0.json", whole[:middle] + whole[middle + 1000:])
+        result = self.merge("--json", "--archive-only", hole)
+        self.assertRegex(result.stderr, r"damaged.* [1-9]\d* bytes of its JSON are lost")
+        source, = json.loads(result.stdout)["sources"]
+        complete = len(json.loads(whole)["traceEvents"])
+        self.assertGreater(source["events"], complete - 10)
+        self.assertLess(source["events"], complete)
+
     def test_what_is_no_trace_does_not_stop_the_others(self):
         good = self.trace("rank0.json")
         bad = [self.write("empty.json", b""), self.write("text.json", b"hello"),
