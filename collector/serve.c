@@ -45,9 +45,14 @@ static int open_stop_fd(void)
 static void report(const struct ifp_collector_options *options, const char *word, const char *text)
 {
 	int fd = (int)options->ready_fd;
+	char line[1200];
+	int length = snprintf(line, sizeof(line), "%s %s\n", word, text);
+	ssize_t written = 0;
 
-	if (fd != STDOUT_FILENO || !strcmp(word, "ready"))
-		dprintf(fd, "%s %s\n", word, text);
+	/* one write, no stream: where nobody listens any more, there is nobody to tell */
+	if ((fd != STDOUT_FILENO || !strcmp(word, "ready")) && length < (int)sizeof(line))
+		written = write(fd, line, (size_t)length);
+	(void)written;
 	if (fd != STDOUT_FILENO)
 		close(fd);
 }
