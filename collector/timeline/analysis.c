@@ -16,6 +16,8 @@
 /* Of the rank's own process: GPUs have their index as pid, from 0 on. */
 #define HOST_PID 1000
 
+#define ROUNDING_NS 1000 /* more than the plug-in's doubles lose of a time */
+
 struct drawing {
 	struct ifp_selection selection;
 	struct ifp_sheet *sheet;
@@ -115,19 +117,34 @@ static bool looks_collective(struct ifp_str name)
 	return ifp_collective_name(name, &nccl) != NULL;
 }
 
+/*
+ * A collective may end behind its step, where the thread that ends it lost its core. The plug-in
+ * places only what lies within a step whole, so there the slice ends with the step.
+ */
+static void end_within(const struct ifp_step *step, struct ifp_chrome_element *element)
+{
+	int64_t most_ns = step->end_ns - element->start_ns - ROUNDING_NS;
+
+	if (element->dur_ns > most_ns)
+		element->dur_ns = most_ns > 0 ? most_ns : 0;
+}
+
 static void make_operator(
 	struct drawing *drawing, const struct ifp_slice *slice, struct ifp_chrome_element *element)
 {
 	const struct ifp_selection *selection = &drawing->selection;
 	const struct ifp_timed_event *timed = event_of(drawing, slice);
-	const char *name = ifp_cut_collective(timed,
-		ifp_steps_at(&selection->view->steps, timed->start_ns), selection->cut->nccl);
+	const struct ifp_step *step = ifp_steps_at(&selection->view->steps, timed->start_ns);
+	const char *name = ifp_cut_collective(timed, selection->cut->nccl);
 
-	if (name)
+	if (name) {
 		make_collective(drawing, &timed->event, name, element);
-	else if (looks_collective(timed->event.name) ||
-		 ifp_str_starts_with(timed->event.name, "ProfilerStep#"))
+		if (step)
+			end_within(step, element);
+	} else if (looks_collective(timed->event.name) ||
+		   ifp_str_starts_with(timed->event.name, "ProfilerStep#")) {
 		element->category = ifp_str("annotation"); /* not for the plug-in to count */
+	}
 	set_external(drawing, element, slice->external);
 }
 

@@ -27,8 +27,7 @@ struct survey {
 	bool nccl;
 };
 
-const char *ifp_cut_collective(
-	const struct ifp_timed_event *timed, const struct ifp_step *step, bool nccl)
+const char *ifp_cut_collective(const struct ifp_timed_event *timed, bool nccl)
 {
 	const struct ifp_category *category = ifp_category_find(timed->event.category);
 	const char *name;
@@ -38,11 +37,7 @@ const char *ifp_cut_collective(
 		!category || category->role != IFP_ROLE_OP)
 		return NULL;
 	name = ifp_collective_name(timed->event.name, &is_nccl);
-	if (!name || is_nccl != nccl)
-		return NULL;
-	if (step && timed->start_ns + timed->dur_ns > step->end_ns)
-		return NULL;
-	return name;
+	return name && is_nccl == nccl ? name : NULL;
 }
 
 bool ifp_cut_is_launch(const struct ifp_event *event)
@@ -74,7 +69,7 @@ static int tally_rank(const struct ifp_rank_view *view, struct rank_tally *tally
 	for (uint64_t i = 0; i < view->loaded.count; i++) {
 		const struct ifp_timed_event *timed = &view->loaded.events[i];
 		const struct ifp_step *step = ifp_steps_at(steps, timed->start_ns);
-		bool by_nccl = ifp_cut_collective(timed, step, true) != NULL;
+		bool by_nccl = ifp_cut_collective(timed, true) != NULL;
 		struct tally *in_step;
 
 		*nccl |= by_nccl;
@@ -82,7 +77,7 @@ static int tally_rank(const struct ifp_rank_view *view, struct rank_tally *tally
 			continue;
 		in_step = &tally->steps[step - steps->items];
 		in_step->nccl += by_nccl;
-		in_step->gloo += ifp_cut_collective(timed, step, false) != NULL;
+		in_step->gloo += ifp_cut_collective(timed, false) != NULL;
 		if (by_nccl)
 			until[view->lane_of[i]] = timed->start_ns + timed->dur_ns;
 		in_step->launches +=

@@ -24,12 +24,10 @@ int ifp_cut_find(struct ifp_run *run, struct ifp_cut *cut);
 bool ifp_cut_holds(const struct ifp_cut *cut, int64_t number);
 
 /*
- * The plug-in's name of an event that it is to take as a collective of the given step; NULL when
- * it is none, or one that the plug-in could not place: of the other library, or beyond the step.
- * step is NULL where there are no steps.
+ * The plug-in's name of an event that it is to take as a collective; NULL when it is none, or one
+ * of the other library. It belongs to the step in which it starts.
  */
-const char *ifp_cut_collective(
-	const struct ifp_timed_event *timed, const struct ifp_step *step, bool nccl);
+const char *ifp_cut_collective(const struct ifp_timed_event *timed, bool nccl);
 
 /* A slice in which work is given to a GPU. */
 bool ifp_cut_is_launch(const struct ifp_event *event);

@@ -60,8 +60,7 @@ bool ifp_selection_in_steps(const struct ifp_selection *selection, int64_t at_ns
 static bool is_collective(
 	const struct ifp_selection *selection, const struct ifp_timed_event *timed)
 {
-	return ifp_cut_collective(timed, ifp_steps_at(&selection->view->steps, timed->start_ns),
-		       selection->cut->nccl) != NULL;
+	return ifp_cut_collective(timed, selection->cut->nccl) != NULL;
 }
 
 static int take_operator(struct ifp_selection *selection, const struct ifp_timed_event *timed,
