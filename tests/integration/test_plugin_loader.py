@@ -72,6 +72,21 @@ class Loader(TimelineCase):
         loaded = self.load("ranks")
         self.assertEqual(loaded["distributed"]["steps"], ["101", "103", "104", "105", "all"])
 
+    def test_a_collective_that_ends_behind_its_step_keeps_the_step(self):
+        def late(sample):
+            ends = [e for e in sample.events
+                    if e["name"] in ("gloo:all_reduce", "record_param_comms")
+                    or e["name"].endswith("AddmmBackward0")]
+            # the last gradient of the second step, whose thread loses its core
+            for event in sorted(ends, key=lambda e: e["ts"])[9:12]:
+                event["dur"] += 4000
+
+        self.job(2, change={1: {"extra": [late]}})
+        loaded = self.load("ranks")
+        self.assertEqual(loaded["distributed"]["steps"], [*STEPS, "all"])
+        for worker in loaded["workers"]:
+            self.assertEqual(len(worker["collectives"]), 2 * len(STEPS))
+
     def test_types_that_the_plug_in_does_not_know(self):
         def odd(sample):
             args = {"Input Dims": [[[2, 2], [3]], []], "Input type": ["TensorList", ""]}
