@@ -287,7 +287,7 @@ static void draw_processes(struct drawing *drawing)
 	const struct ifp_lanes *lanes = &drawing->selection.view->lanes;
 	bool named[IFP_ANALYSIS_MAX_DEVICES] = {false};
 
-	ifp_sheet_process(drawing->sheet, HOST_PID, "CPU", 0);
+	ifp_sheet_process(drawing->sheet, HOST_PID, ifp_str("CPU"), 0);
 	for (uint32_t i = 0; i < lanes->count; i++) {
 		int64_t device = lanes->rows[i].lane.pid;
 		char name[32];
@@ -297,7 +297,7 @@ static void draw_processes(struct drawing *drawing)
 			continue;
 		named[device] = true;
 		snprintf(name, sizeof(name), "GPU %" PRId64, device);
-		ifp_sheet_process(drawing->sheet, device, name, 1 + device);
+		ifp_sheet_process(drawing->sheet, device, ifp_str(name), 1 + device);
 	}
 }
 

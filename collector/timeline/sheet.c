@@ -63,26 +63,25 @@ static void add_order(
 	add_meta(sheet, name, pid, tid);
 }
 
-void ifp_sheet_process(struct ifp_sheet *sheet, int64_t pid, const char *name, int64_t order)
+static void add_name(
+	struct ifp_sheet *sheet, const char *what, int64_t pid, int64_t tid, struct ifp_str name)
 {
 	ifp_buf_clear(&sheet->text);
 	ifp_buf_append_text(&sheet->text, "{\"name\":\"");
-	ifp_buf_append_text(&sheet->text, name);
+	ifp_buf_append(&sheet->text, name.ptr, name.len_bytes);
 	ifp_buf_append_text(&sheet->text, "\"}");
-	add_meta(sheet, "process_name", pid, 0);
+	add_meta(sheet, what, pid, tid);
+}
+
+void ifp_sheet_process(struct ifp_sheet *sheet, int64_t pid, struct ifp_str name, int64_t order)
+{
+	add_name(sheet, "process_name", pid, 0, name);
 	add_order(sheet, "process_sort_index", pid, 0, order);
 }
 
-static void name_row(
-	struct ifp_sheet *sheet, const struct ifp_lane_row *row, uint32_t sublane, int64_t pid)
+void ifp_sheet_row(struct ifp_sheet *sheet, int64_t pid, int64_t tid, struct ifp_str name)
 {
-	int64_t tid = (int64_t)row->first_tid + sublane;
-
-	ifp_buf_clear(&sheet->text);
-	ifp_buf_append_text(&sheet->text, "{\"name\":\"");
-	ifp_lanes_title(row, sublane, &sheet->text);
-	ifp_buf_append_text(&sheet->text, "\"}");
-	add_meta(sheet, "thread_name", pid, tid);
+	add_name(sheet, "thread_name", pid, tid, name);
 	add_order(sheet, "thread_sort_index", pid, tid, tid);
 }
 
@@ -90,6 +89,7 @@ int ifp_sheet_rows(struct ifp_sheet *sheet, struct ifp_rank_view *view,
 	int64_t (*pid_of)(const struct ifp_lane_row *row, const void *context), const void *context)
 {
 	IFP_CLEANUP_FREE uint32_t *order = NULL;
+	IFP_CLEANUP_BUF struct ifp_buf title = {0};
 	int err = ifp_lanes_order(&view->lanes, view->rank->pid, &order);
 
 	if (err)
@@ -99,10 +99,15 @@ int ifp_sheet_rows(struct ifp_sheet *sheet, struct ifp_rank_view *view,
 
 		row->first_tid = sheet->next_tid;
 		sheet->next_tid += row->sublanes;
-		for (uint32_t k = 0; k < row->sublanes; k++)
-			name_row(sheet, row, k, pid_of(row, context));
+		for (uint32_t k = 0; k < row->sublanes; k++) {
+			ifp_buf_clear(&title);
+			ifp_lanes_title(row, k, &title);
+			ifp_sheet_row(sheet, pid_of(row, context), (int64_t)row->first_tid + k,
+				(struct ifp_str){
+					(const char *)title.data, (uint32_t)title.len_bytes});
+		}
 	}
-	return 0;
+	return ifp_buf_status(&title);
 }
 
 void ifp_sheet_flow(struct ifp_sheet *sheet, const struct ifp_chrome_element *half, uint64_t id,

@@ -27,7 +27,10 @@ int ifp_sheet_open(const char *path, const char *members, struct ifp_sheet *shee
 void ifp_sheet_add(struct ifp_sheet *sheet, const struct ifp_chrome_element *element);
 
 /* "process_name", "process_sort_index" of a process. name: the inside of a JSON string. */
-void ifp_sheet_process(struct ifp_sheet *sheet, int64_t pid, const char *name, int64_t order);
+void ifp_sheet_process(struct ifp_sheet *sheet, int64_t pid, struct ifp_str name, int64_t order);
+
+/* "thread_name", "thread_sort_index" of a row; sorted by its tid. */
+void ifp_sheet_row(struct ifp_sheet *sheet, int64_t pid, int64_t tid, struct ifp_str name);
 
 /*
  * Gives numbers to all rows in use (sublanes > 0) in the order in which they are drawn, and names

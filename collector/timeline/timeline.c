@@ -3,7 +3,8 @@
 
 #include "collector/timeline/analysis.h"
 #include "collector/timeline/cut.h"
-#include "collector/timeline/merged.h"
+#include "collector/timeline/picture.h"
+#include "collector/timeline/sink_chrome.h"
 #include "core/buf.h"
 #include "core/cleanup.h"
 #include "core/error.h"
@@ -42,31 +43,37 @@ static void append_host(struct ifp_buf *out, const char *host)
 		ifp_buf_append_u8(out, isalnum((unsigned char)*p) || *p == '-' ? (uint8_t)*p : '-');
 }
 
-static struct ifp_timeline_file *add_file(struct ifp_timeline_result *result)
+int ifp_timeline_result_add(
+	struct ifp_timeline_result *result, const struct ifp_timeline_file *file)
 {
 	struct ifp_timeline_file *files =
 		reallocarray(result->files, result->count + 1, sizeof(*files));
 
 	if (!files)
-		return NULL;
+		return ifp_fail(-ENOMEM, "out of memory for %u files", result->count + 1);
 	result->files = files;
-	files[result->count] = (struct ifp_timeline_file){0};
-	return &files[result->count];
+	files[result->count++] = *file;
+	return 0;
 }
 
 static int draw_merged(
 	struct ifp_run *run, const char *output_dir, struct ifp_timeline_result *result)
 {
 	IFP_CLEANUP_BUF struct ifp_buf path = {0};
-	struct ifp_timeline_file *file = add_file(result);
+	struct ifp_sink *sink;
 	int err;
 
 	ifp_buf_printf(&path, "%s/merged/all_0.%" PRId64 SUFFIX, output_dir, span_ms(run));
 	ifp_buf_append_u8(&path, 0);
-	err = file ? ifp_buf_status(&path) : -ENOMEM;
+	err = ifp_buf_status(&path);
 	if (!err)
-		err = ifp_merged_write(run, (const char *)path.data, file);
-	result->count += !err;
+		err = ifp_sink_chrome_open((const char *)path.data, &sink);
+	if (err)
+		return err;
+	err = ifp_picture_draw(run, sink);
+	if (!err)
+		return sink->ops->close(sink, result);
+	sink->ops->abandon(sink);
 	return err;
 }
 
@@ -75,7 +82,7 @@ static int draw_rank(struct ifp_run *run, uint32_t i, const struct ifp_cut *cut,
 {
 	IFP_CLEANUP_BUF struct ifp_buf path = {0};
 	const struct ifp_run_rank *rank = ifp_run_rank(run, i);
-	struct ifp_timeline_file *file = add_file(result);
+	struct ifp_timeline_file file = {0};
 	bool written = false;
 	int err;
 
@@ -84,10 +91,14 @@ static int draw_rank(struct ifp_run *run, uint32_t i, const struct ifp_cut *cut,
 	ifp_buf_printf(
 		&path, "_%0*" PRIu32 ".%" PRId64 SUFFIX, RANK_DIGITS, rank->rank, span_ms(run));
 	ifp_buf_append_u8(&path, 0);
-	err = file ? ifp_buf_status(&path) : -ENOMEM;
+	err = ifp_buf_status(&path);
 	if (!err)
-		err = ifp_analysis_write(run, i, cut, (const char *)path.data, &written, file);
-	result->count += !err && written;
+		err = ifp_analysis_write(run, i, cut, (const char *)path.data, &written, &file);
+	if (err || !written)
+		return err;
+	err = ifp_timeline_result_add(result, &file);
+	if (err)
+		free(file.path);
 	return err;
 }
 

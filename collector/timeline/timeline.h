@@ -39,4 +39,8 @@ struct ifp_timeline_result {
  */
 int ifp_timeline_draw(
 	struct ifp_run *run, const char *output_dir, struct ifp_timeline_result *result);
+
+/* Takes over the path of the file, unless it fails (-ENOMEM). */
+int ifp_timeline_result_add(
+	struct ifp_timeline_result *result, const struct ifp_timeline_file *file);
 void ifp_timeline_result_free(struct ifp_timeline_result *result);

@@ -4,7 +4,8 @@
  * process and thread ids, flow ids and correlations, among them huge, negative and textual ones.
  * In what is drawn nothing of two ranks meets, and every arrow joins the two slices that it is of.
  */
-#include "collector/timeline/merged.h"
+#include "collector/timeline/picture.h"
+#include "collector/timeline/sink_chrome.h"
 
 #include "core/buf.h"
 #include "core/cleanup.h"
@@ -157,13 +158,16 @@ static void make_rank(struct archive_maker *maker, uint32_t number, struct job *
 
 static void draw(const char *archive, const char *path)
 {
-	struct ifp_timeline_file file = {0};
+	struct ifp_timeline_result result = {0};
 	struct ifp_run *run = NULL;
+	struct ifp_sink *sink;
 
 	assert_ok(ifp_run_open(archive, &run));
-	assert_ok(ifp_merged_write(run, path, &file));
+	assert_ok(ifp_sink_chrome_open(path, &sink));
+	assert_ok(ifp_picture_draw(run, sink));
+	assert_ok(sink->ops->close(sink, &result));
 	ifp_run_close(&run);
-	free(file.path);
+	ifp_timeline_result_free(&result);
 }
 
 static void read_slice(struct job *job, const struct ifp_event *event)

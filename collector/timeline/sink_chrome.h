@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The merged timeline: one process row per rank, all on the run's time axis. For display only:
+ * The picture as one file for the Trace view of TensorBoard's PyTorch plug-in. For display only:
  * its categories are such that the plug-in analyses nothing, apart from the steps of the first rank
  * that has some, without which its Overview would show nonsense.
  */
 #pragma once
 
-#include "collector/timeline/timeline.h"
+#include "collector/timeline/sink.h"
 
-int ifp_merged_write(struct ifp_run *run, const char *path, struct ifp_timeline_file *file);
+int ifp_sink_chrome_open(const char *path, struct ifp_sink **out);

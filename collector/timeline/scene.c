@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/timeline/scene.h"
+
+#include "core/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int add_steps(struct ifp_scene *scene)
+{
+	const struct ifp_lane place = {.kind = IFP_LANE_OTHER, .tid_text = ifp_str("\"steps\"")};
+	const struct ifp_steps *steps = &scene->view.steps;
+	int err = ifp_lanes_find(&scene->view.lanes, &place, &scene->steps_row);
+
+	if (err)
+		return err;
+	scene->view.lanes.rows[scene->steps_row].of_steps = true;
+	for (uint32_t i = 0; i < steps->count && !err; i++) {
+		const struct ifp_step *step = &steps->items[i];
+
+		if (step->whole)
+			err = ifp_slices_add(
+				&scene->slices, &(struct ifp_slice){
+							.start_ns = step->start_ns,
+							.dur_ns = step->end_ns - step->start_ns,
+							.lane = scene->steps_row,
+							.event = IFP_SLICE_NONE,
+							.step = i,
+						});
+	}
+	return err;
+}
+
+static int add_slices(struct ifp_scene *scene)
+{
+	const struct ifp_rank_events *loaded = &scene->view.loaded;
+	int err = add_steps(scene);
+
+	for (uint64_t i = 0; i < loaded->count && !err; i++) {
+		const struct ifp_timed_event *timed = &loaded->events[i];
+
+		if (timed->event.kind == IFP_EVENT_SLICE)
+			err = ifp_slices_add(&scene->slices, &(struct ifp_slice){
+								     .start_ns = timed->start_ns,
+								     .dur_ns = timed->dur_ns,
+								     .lane = scene->view.lane_of[i],
+								     .event = (uint32_t)i,
+							     });
+	}
+	return err;
+}
+
+static bool is_moment(const struct ifp_event *event)
+{
+	return (event->kind == IFP_EVENT_INSTANT && event->source != IFP_SOURCE_STEP &&
+		       !ifp_rank_view_is_frame(event)) ||
+	       event->kind == IFP_EVENT_COUNTER;
+}
+
+static bool has_no_picture(enum ifp_event_kind kind)
+{
+	return kind == IFP_EVENT_BEGIN || kind == IFP_EVENT_END || kind == IFP_EVENT_ASYNC_BEGIN ||
+	       kind == IFP_EVENT_ASYNC_INSTANT || kind == IFP_EVENT_ASYNC_END ||
+	       kind == IFP_EVENT_OTHER;
+}
+
+/* Rows that have moments but no slices need a place, too. */
+static void open_rows(struct ifp_scene *scene)
+{
+	struct ifp_rank_view *view = &scene->view;
+
+	if (view->steps.count && !view->lanes.rows[scene->steps_row].sublanes)
+		view->lanes.rows[scene->steps_row].sublanes = 1;
+	for (uint64_t i = 0; i < view->loaded.count; i++) {
+		const struct ifp_event *event = &view->loaded.events[i].event;
+		struct ifp_lane_row *row = &view->lanes.rows[view->lane_of[i]];
+
+		scene->unpictured += has_no_picture(event->kind);
+		if (!is_moment(event))
+			continue;
+		scene->moment_count++;
+		if (!row->sublanes)
+			row->sublanes = 1;
+	}
+}
+
+/* next: by row, where its next moment goes; filled here. */
+static void sort_moments(struct ifp_scene *scene, uint32_t *next)
+{
+	const struct ifp_rank_view *view = &scene->view;
+	uint32_t place = 0;
+
+	for (uint64_t i = 0; i < view->loaded.count; i++)
+		next[view->lane_of[i]] += is_moment(&view->loaded.events[i].event);
+	for (uint32_t k = 0; k < scene->order_count; k++) {
+		uint32_t count = next[scene->order[k]];
+
+		next[scene->order[k]] = place;
+		place += count;
+	}
+	for (uint64_t i = 0; i < view->loaded.count; i++)
+		if (is_moment(&view->loaded.events[i].event))
+			scene->moments[next[view->lane_of[i]]++] = (uint32_t)i;
+}
+
+static int order_lanes(struct ifp_scene *scene)
+{
+	const struct ifp_rank_view *view = &scene->view;
+	IFP_CLEANUP_FREE uint32_t *next = calloc(view->lanes.count + 1u, sizeof(*next));
+	int err = ifp_lanes_order(&view->lanes, view->rank->pid, &scene->order);
+
+	if (err)
+		return err;
+	scene->order_count = view->lanes.count;
+	scene->moments = calloc(scene->moment_count + 1u, sizeof(*scene->moments));
+	if (!next || !scene->moments)
+		return ifp_fail(-ENOMEM, "out of memory for %u moments", scene->moment_count);
+	sort_moments(scene, next);
+	return 0;
+}
+
+int ifp_scene_load(struct ifp_run *run, uint32_t i, struct ifp_scene *scene)
+{
+	IFP_CLEANUP_SCENE struct ifp_scene loading = {0};
+	int err = ifp_rank_view_load(run, i, &loading.view);
+
+	if (!err)
+		err = add_slices(&loading);
+	if (err)
+		return err;
+	loading.crowded = ifp_slices_arrange(&loading.slices, &loading.view.lanes);
+	open_rows(&loading);
+	err = order_lanes(&loading);
+	if (!err)
+		err = ifp_flows_collect(&loading.view, &loading.slices, &loading.flows);
+	if (err)
+		return err;
+	*scene = loading;
+	loading = (struct ifp_scene){0};
+	return 0;
+}
+
+void ifp_scene_free(struct ifp_scene *scene)
+{
+	free(scene->moments);
+	free(scene->order);
+	ifp_flows_free(&scene->flows);
+	ifp_slices_free(&scene->slices);
+	ifp_rank_view_free(&scene->view);
+	*scene = (struct ifp_scene){0};
+}

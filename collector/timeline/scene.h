@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One rank, arranged for the picture: its slices on lanes where any two nest or lie apart, its
+ * moments and arrows, the lanes in the order in which they are drawn.
+ */
+#pragma once
+
+#include "collector/timeline/flows.h"
+#include "collector/timeline/rank_view.h"
+#include "collector/timeline/slices.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ifp_scene {
+	struct ifp_rank_view view;
+	struct ifp_slices slices;
+	struct ifp_flows flows;
+	uint32_t steps_row; /* the lane of the step slices */
+	uint32_t *order;    /* rows in the order in which they are drawn */
+	uint32_t order_count;
+	uint32_t *moments; /* events without length, by lane in that order, then by time */
+	uint32_t moment_count;
+	uint64_t crowded;    /* slices for which no sub-lane was left */
+	uint64_t unpictured; /* events of kinds that have no picture */
+};
+
+/* Rank i of the run, by its place; it has a map. */
+int ifp_scene_load(struct ifp_run *run, uint32_t i, struct ifp_scene *scene);
+void ifp_scene_free(struct ifp_scene *scene);
+
+#define IFP_CLEANUP_SCENE IFP_CLEANUP(ifp_scene_free)

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a picture of a run goes: one implementation for each format that a viewer loads
+ * (sink_chrome.c, sink_perfetto.c, sink_xplane.c). The picture decides what is shown and where
+ * (lanes, folds, arrows); a sink only writes it down.
+ *
+ * Order of the calls: for each rank, in rank order: rank(), lane() for each of its lanes in the
+ * order in which they are drawn, then slices lane by lane (by start, longer first: any two on one
+ * lane nest or lie apart), moments by lane, flows within the rank. Flows between ranks come behind
+ * the last rank. All times are ns since the job's base. Texts are the insides of JSON strings
+ * (names, titles) or JSON objects (args), borrowed for the call. Categories are as recorded; what a
+ * format makes of them is the sink's business.
+ *
+ * Calls do not fail: a sink keeps its first error and gives it to close(). One thread.
+ */
+#pragma once
+
+#include "collector/store/run.h"
+#include "collector/timeline/timeline.h"
+#include "trace/event.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ifp_sink_rank {
+	const struct ifp_run_rank *rank;
+	uint32_t order;	      /* place among all ranks of the run, from 0 */
+	struct ifp_str title; /* "rank 3 · node03 · ±1.2 us" */
+};
+
+struct ifp_sink_lane {
+	uint32_t number; /* from 1, counted over the whole picture */
+	struct ifp_str title;
+	struct ifp_lane lane; /* which thread or stream of the trace it shows */
+	bool of_steps;	      /* holds the step slices of its rank */
+	bool main_thread;
+	uint32_t sublane; /* > 0: holds what overlaps partly on sub-lane 0 */
+};
+
+enum ifp_sink_kind {
+	IFP_SINK_EVENT, /* an event of the archive, as it is */
+	IFP_SINK_STEP,	/* a step: number */
+};
+
+struct ifp_sink_slice {
+	enum ifp_sink_kind kind;
+	uint32_t lane;
+	int64_t start_ns, dur_ns;
+	struct ifp_str name, category, args, extra;
+	const struct ifp_timed_event *event; /* IFP_SINK_EVENT: with its full args; else NULL */
+	int64_t step;			     /* number of the step it starts in; -1 = none */
+};
+
+struct ifp_sink_moment {
+	enum ifp_sink_kind kind; /* IFP_SINK_STEP: the end of a step whose start is not known */
+	uint32_t lane;
+	bool counter; /* args hold the values; otherwise an instant */
+	int64_t at_ns;
+	struct ifp_str name, category, args;
+};
+
+/* An arrow between two slices that have been (or will be) given to the sink, by their starts. */
+struct ifp_sink_flow {
+	uint64_t id; /* unique in the picture, below 2^53 */
+	struct ifp_str name, category;
+	struct ifp_sink_flow_end {
+		uint32_t rank_order, lane;
+		int64_t start_ns;
+	} from, to;
+};
+
+struct ifp_sink;
+
+struct ifp_sink_ops {
+	void (*rank)(struct ifp_sink *sink, const struct ifp_sink_rank *rank);
+	void (*lane)(struct ifp_sink *sink, const struct ifp_sink_lane *lane);
+	void (*slice)(struct ifp_sink *sink, const struct ifp_sink_slice *slice);
+	void (*moment)(struct ifp_sink *sink, const struct ifp_sink_moment *moment);
+	void (*flow)(struct ifp_sink *sink, const struct ifp_sink_flow *flow);
+	/* Finishes the file(s) and frees the sink; adds a row per file to *result. */
+	int (*close)(struct ifp_sink *sink, struct ifp_timeline_result *result);
+	/* Gives up: nothing stays. */
+	void (*abandon)(struct ifp_sink *sink);
+};
+
+/* First member of every implementation. */
+struct ifp_sink {
+	const struct ifp_sink_ops *ops;
+	/* In front of what the ledger says was left out: of this format ("merged/"), and of all
+	 * that is drawn with it ("merged/, ranks/"). */
+	const char *label, *label_of_all;
+};

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/timeline/sink_chrome.h"
+
+#include "collector/timeline/categories.h"
+#include "collector/timeline/rounding.h"
+#include "collector/timeline/sheet.h"
+#include "core/array.h"
+#include "core/error.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* Never a pid or device of the real world: those of two hosts may be equal. */
+#define FIRST_PID 1000
+
+struct chrome {
+	struct ifp_sink sink;
+	struct ifp_sheet sheet;
+	int64_t *pids; /* by rank order */
+	uint32_t pid_count;
+	size_t pid_capacity;
+	int64_t pid;	    /* of the rank that is being drawn */
+	bool steps_told;    /* a rank's steps are on the sheet in the plug-in's own form */
+	uint32_t told_rank; /* its order */
+	struct ifp_rounding fit;
+	int64_t start_ns, end_ns; /* of all slices */
+	struct ifp_buf name;
+	int err;
+};
+
+static struct chrome *chrome_of(struct ifp_sink *sink)
+{
+	return (struct chrome *)sink;
+}
+
+static void rank(struct ifp_sink *sink, const struct ifp_sink_rank *rank)
+{
+	struct chrome *chrome = chrome_of(sink);
+	int err = IFP_ARRAY_RESERVE(
+		chrome->pids, chrome->pid_capacity, chrome->pid_count, 1, "ranks");
+
+	chrome->pid = FIRST_PID + 2 * (int64_t)rank->rank->rank;
+	if (!err)
+		chrome->pids[chrome->pid_count++] = chrome->pid;
+	else
+		chrome->err = err;
+	ifp_sheet_process(&chrome->sheet, chrome->pid, rank->title, rank->order);
+}
+
+static void lane(struct ifp_sink *sink, const struct ifp_sink_lane *lane)
+{
+	struct chrome *chrome = chrome_of(sink);
+
+	chrome->sheet.next_tid = lane->number + 1;
+	ifp_sheet_row(&chrome->sheet, chrome->pid, lane->number, lane->title);
+}
+
+static struct ifp_str shown_category(struct ifp_str recorded)
+{
+	const struct ifp_category *category = ifp_category_find(recorded);
+
+	if (category)
+		return ifp_str(category->merged);
+	/* The plug-in reads no file with a slice that has no category. */
+	return recorded.len_bytes ? recorded : ifp_str("event");
+}
+
+/* Only the steps of one rank: the plug-in takes those of all for one series. */
+static bool tells_steps(struct chrome *chrome)
+{
+	if (!chrome->steps_told) {
+		chrome->steps_told = true;
+		chrome->told_rank = chrome->pid_count;
+	}
+	return chrome->told_rank == chrome->pid_count;
+}
+
+static void name_step(struct chrome *chrome, const struct ifp_sink_slice *slice,
+	struct ifp_chrome_element *element)
+{
+	element->category = slice->category;
+	if (!tells_steps(chrome))
+		return;
+	ifp_buf_clear(&chrome->name);
+	ifp_buf_printf(&chrome->name, "ProfilerStep#%" PRId64, slice->step);
+	element->name =
+		(struct ifp_str){(const char *)chrome->name.data, (uint32_t)chrome->name.len_bytes};
+	element->category = ifp_str("user_annotation");
+}
+
+static void extend(struct chrome *chrome, int64_t start_ns, int64_t end_ns)
+{
+	if (start_ns < chrome->start_ns)
+		chrome->start_ns = start_ns;
+	if (end_ns > chrome->end_ns)
+		chrome->end_ns = end_ns;
+}
+
+static void slice(struct ifp_sink *sink, const struct ifp_sink_slice *slice)
+{
+	struct chrome *chrome = chrome_of(sink);
+	struct ifp_chrome_element element = {
+		.phase = 'X',
+		.name = slice->name,
+		.pid = chrome->pid,
+		.tid = slice->lane,
+		.start_ns = slice->start_ns,
+		.args = slice->args,
+		.extra = slice->extra,
+	};
+
+	element.dur_ns =
+		ifp_rounding_next(&chrome->fit, slice->lane, slice->start_ns, slice->dur_ns);
+	extend(chrome, slice->start_ns, slice->start_ns + element.dur_ns);
+	if (slice->kind == IFP_SINK_STEP)
+		name_step(chrome, slice, &element);
+	else
+		element.category = shown_category(slice->category);
+	ifp_sheet_add(&chrome->sheet, &element);
+}
+
+static void moment(struct ifp_sink *sink, const struct ifp_sink_moment *moment)
+{
+	struct chrome *chrome = chrome_of(sink);
+	/* "[memory]" is the one instant that the plug-in would analyse. */
+	bool memory = ifp_str_is(moment->name, "[memory]");
+
+	ifp_sheet_add(
+		&chrome->sheet, &(struct ifp_chrome_element){
+					.phase = moment->counter ? 'C' : 'i',
+					.name = memory ? ifp_str("memory") : moment->name,
+					.category = shown_category(moment->category),
+					.pid = chrome->pid,
+					.tid = moment->lane,
+					.start_ns = moment->at_ns,
+					.args = moment->args,
+					.extra = ifp_str(moment->counter ? "" : "{\"s\":\"t\"}"),
+				});
+}
+
+static struct ifp_chrome_element end_of(
+	const struct chrome *chrome, const struct ifp_sink_flow_end *end)
+{
+	return (struct ifp_chrome_element){
+		.pid = chrome->pids[end->rank_order],
+		.tid = end->lane,
+		.start_ns = end->start_ns,
+	};
+}
+
+static void flow(struct ifp_sink *sink, const struct ifp_sink_flow *flow)
+{
+	struct chrome *chrome = chrome_of(sink);
+	struct ifp_chrome_element half = {.name = flow->name, .category = flow->category};
+	struct ifp_chrome_element from, to;
+
+	if (chrome->err)
+		return;
+	from = end_of(chrome, &flow->from);
+	to = end_of(chrome, &flow->to);
+	ifp_sheet_flow(&chrome->sheet, &half, flow->id, &from, &to);
+}
+
+/*
+ * Without any step the plug-in's Overview computes from nothing and shows a step time of -2^64 us.
+ * A program without steps has one: the whole of what was recorded.
+ */
+static void draw_whole(struct chrome *chrome)
+{
+	if (chrome->steps_told || chrome->end_ns <= chrome->start_ns)
+		return;
+	ifp_sheet_add(&chrome->sheet,
+		&(struct ifp_chrome_element){
+			.phase = 'X',
+			.name = ifp_str("ProfilerStep#0"),
+			.category = ifp_str("user_annotation"),
+			.pid = chrome->pids[0],
+			.tid = chrome->sheet.next_tid++,
+			.start_ns = chrome->start_ns,
+			.dur_ns = chrome->end_ns - chrome->start_ns,
+			.args = ifp_str("{\"what\":\"everything recorded: there are no steps\"}"),
+		});
+}
+
+static void release(struct chrome *chrome)
+{
+	ifp_sheet_abandon(&chrome->sheet);
+	ifp_rounding_free(&chrome->fit);
+	ifp_buf_free(&chrome->name);
+	free(chrome->pids);
+	free(chrome);
+}
+
+static void abandon(struct ifp_sink *sink)
+{
+	release(chrome_of(sink));
+}
+
+static int finish(struct chrome *chrome, struct ifp_timeline_result *result)
+{
+	struct ifp_timeline_file file;
+	int err = chrome->err;
+
+	if (!err)
+		err = ifp_buf_status(&chrome->name);
+	if (!err)
+		err = chrome->fit.err;
+	if (err)
+		return err;
+	draw_whole(chrome);
+	err = ifp_sheet_close(&chrome->sheet, IFP_FRAME_NO_RANK, &file);
+	if (err)
+		return err;
+	err = ifp_timeline_result_add(result, &file);
+	if (err)
+		free(file.path);
+	return err;
+}
+
+static int close_sink(struct ifp_sink *sink, struct ifp_timeline_result *result)
+{
+	struct chrome *chrome = chrome_of(sink);
+	int err = finish(chrome, result);
+
+	release(chrome);
+	return err;
+}
+
+static const struct ifp_sink_ops ops = {
+	.rank = rank,
+	.lane = lane,
+	.slice = slice,
+	.moment = moment,
+	.flow = flow,
+	.close = close_sink,
+	.abandon = abandon,
+};
+
+int ifp_sink_chrome_open(const char *path, struct ifp_sink **out)
+{
+	struct chrome *chrome = calloc(1, sizeof(*chrome));
+	int err;
+
+	if (!chrome)
+		return ifp_fail(-ENOMEM, "draw %s: out of memory", path);
+	*chrome = (struct chrome){
+		.sink = {&ops, "merged/", "merged/, ranks/"},
+		.start_ns = INT64_MAX,
+		.end_ns = INT64_MIN,
+	};
+	err = ifp_sheet_open(
+		path, "\"schemaVersion\":1,\"displayTimeUnit\":\"ms\"", &chrome->sheet);
+	if (err) {
+		free(chrome);
+		return err;
+	}
+	*out = &chrome->sink;
+	return 0;
+}
