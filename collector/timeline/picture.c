@@ -254,7 +254,8 @@ static int account(struct drawing *drawing)
 			"halves of arrows whose other half was not recorded");
 	if (!err)
 		err = left_out(drawing, sink->label, scene->unpictured,
-			"asynchronous events and halves of slices have no picture");
+			"halves of slices whose other half was not recorded, and events of kinds "
+			"that have no picture");
 	return err;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/timeline/rank_view.h"
 
+#include "collector/timeline/halves.h"
 #include "core/error.h"
 
 #include <errno.h>
@@ -36,7 +37,7 @@ static bool is_placed(const struct ifp_run_rank *rank, const struct ifp_timed_ev
 		(timed->event.start < rank->first_ns || timed->event.start > rank->last_ns))
 		return false;
 	return (timed->start_ns > -FARTHEST_NS && timed->start_ns < FARTHEST_NS &&
-		       timed->dur_ns < FARTHEST_NS);
+		timed->dur_ns < FARTHEST_NS);
 }
 
 static void drop_misplaced(struct ifp_rank_view *view)
@@ -74,6 +75,8 @@ int ifp_rank_view_load(struct ifp_run *run, uint32_t i, struct ifp_rank_view *vi
 
 	drop_misplaced(&loading);
 	if (!err)
+		err = ifp_halves_join(&loading.loaded, &loading.texts);
+	if (!err)
 		err = find_lanes(&loading);
 	if (!err)
 		err = ifp_steps_collect(&loading.loaded, loading.lane_of, &loading.steps);
@@ -92,5 +95,6 @@ void ifp_rank_view_free(struct ifp_rank_view *view)
 	free(view->lane_of);
 	ifp_lanes_free(&view->lanes);
 	ifp_steps_free(&view->steps);
+	ifp_arena_free(&view->texts);
 	*view = (struct ifp_rank_view){0};
 }

@@ -3,12 +3,15 @@
  * One rank, loaded to be drawn: its events in job time, its lanes with their names, its steps.
  * Events whose time cannot be (a stamp of 0, garbage) are not among them: one alone would stretch
  * the axis over decades. All others lie so near to the run that sums of times do not overflow.
+ * Halves of slices are joined (halves.h): of their kinds only those are here whose other half is
+ * missing.
  */
 #pragma once
 
 #include "collector/store/run.h"
 #include "collector/timeline/lanes.h"
 #include "collector/timeline/steps.h"
+#include "core/arena.h"
 
 #include <stdint.h>
 
@@ -19,6 +22,7 @@ struct ifp_rank_view {
 	uint32_t *lane_of;  /* row of each event's lane */
 	struct ifp_lanes lanes;
 	struct ifp_steps steps;
+	struct ifp_arena texts; /* of slices made of halves */
 };
 
 /* Rank i of the run, by its place, not its number. */
