@@ -56,7 +56,8 @@ enum ifp_lane_kind {
 
 /*
  * Where an event happened. Traces may use any JSON scalar as pid and tid: where one is not a plain
- * integer, pid_text (tid_text) holds it as it stood there, quotes included, and pid (tid) is 0.
+ * integer, pid_text (tid_text) holds it as it stood there, quotes included, and pid (tid) is 0. A
+ * stream has texts only where a trace names its lane otherwise than by device and stream.
  */
 struct ifp_lane {
 	enum ifp_lane_kind kind;
@@ -67,8 +68,10 @@ struct ifp_lane {
 };
 
 /*
- * start, dur: ns of RAW or REALTIME, ticks of TSC; dur is 0 for all but slices.
- * correlation: "correlation" of a launch or kernel, id of a flow, number of a step; 0 = none.
+ * start, dur: ns of RAW or REALTIME, ticks of TSC; dur is 0 for all but slices, and negative where
+ * a trace says so: start + dur never overflows there, and job time has such a slice without length.
+ * correlation: "correlation" of a launch or kernel, id of a flow, number of a step; 0 = none. What is
+ * no number of 63 bits stands for its hash.
  * args: a JSON object as compact text ({"External id":5,...}), or empty. All texts are borrowed
  * from whatever produced the event (a decoded block, a reader's batch) and live as long as it.
  */

@@ -2,6 +2,7 @@
 #include "collector/import/reading.h"
 
 #include "collector/import/notes.h"
+#include "collector/import/overlaps.h"
 #include "collector/import/pairs.h"
 #include "collector/import/span.h"
 #include "trace/wire/document.h"
@@ -19,6 +20,9 @@
 /* A member of the header beyond this is not kept: documents of an archive are small. */
 #define HEADER_MEMBER_MAX_BYTES (256u * 1024u)
 
+/* Of a base that cannot be used. */
+#define BASE_MAX_SHOWN 40u
+
 /* The reading of one file. */
 struct reading {
 	struct ifp_import_worker *worker;
@@ -28,7 +32,9 @@ struct reading {
 	struct ifp_import_span span;
 	struct ifp_import_pairs arrows;	  /* start and end */
 	struct ifp_import_pairs launches; /* launch and kernel */
-	uint64_t too_large;		  /* events */
+	struct ifp_import_overlaps overlaps;
+	uint64_t too_large; /* events */
+	uint64_t negative;  /* slices that end before they begin */
 	uint64_t unordered; /* slices that begin before the one that stands before them */
 	int64_t before_ns;
 };
@@ -109,15 +115,17 @@ static int pair(struct reading *reading, const struct ifp_event *event)
 						    : IFP_IMPORT_SIDE_FIRST);
 }
 
-static void look_at(struct reading *reading, const struct ifp_event *event)
+static int look_at(struct reading *reading, const struct ifp_event *event)
 {
 	if (event->kind == IFP_EVENT_META)
-		return; /* names of lanes need no time */
+		return 0; /* names of lanes need no time */
 	ifp_import_span_add(&reading->span, event->start, event->start + event->dur);
 	if (event->kind != IFP_EVENT_SLICE)
-		return;
+		return 0;
+	reading->negative += event->dur < 0;
 	reading->unordered += event->start < reading->before_ns;
 	reading->before_ns = event->start;
+	return ifp_import_overlaps_add(&reading->overlaps, event);
 }
 
 static int add(struct reading *reading, const struct ifp_event *event)
@@ -135,10 +143,9 @@ static int add(struct reading *reading, const struct ifp_event *event)
 		reading->too_large++;
 		return 0;
 	}
-	if (err)
-		return err;
-	look_at(reading, event);
-	return pair(reading, event);
+	if (!err)
+		err = look_at(reading, event);
+	return err ? err : pair(reading, event);
 }
 
 /* Damage that the reader has gone past: what stands around it is kept. */
@@ -192,6 +199,19 @@ static int keep_member(
 	return *place ? 0 : ifp_fail(-ENOMEM, "no memory for the header of a trace");
 }
 
+static int note_base(struct ifp_import_file *file, const struct ifp_chrome_header *header)
+{
+	struct ifp_str base;
+
+	if (!ifp_args_find(header->others, "baseTimeNanoseconds", &base))
+		return 0;
+	return ifp_import_note(&file->notes, "trace-base", 0, true,
+		"a baseTimeNanoseconds of %.*s cannot be used: it is no whole number of 64 bits, a "
+		"second one, or stands behind damage; times count from %" PRId64,
+		(int)(base.len_bytes < BASE_MAX_SHOWN ? base.len_bytes : BASE_MAX_SHOWN), base.ptr,
+		header->base_time_ns);
+}
+
 static int take_header(struct ifp_import_file *file, const struct ifp_chrome_header *header)
 {
 	struct ifp_str info = header->distributed_info;
@@ -207,14 +227,43 @@ static int take_header(struct ifp_import_file *file, const struct ifp_chrome_hea
 	if (!err)
 		err = keep_member(file, "deviceProperties", header->device_properties,
 			&file->device_properties);
+	if (!err)
+		err = note_base(file, header);
 	return err ? err : keep_member(file, "the rest", header->others, &file->others);
 }
 
-/* Rows of the ledger: what the reader has changed or set aside, and what is odd. */
-static int note_counts(struct reading *reading, const struct ifp_chrome_counts *counts)
+/* Times that are odd, of events that are kept. */
+static int note_times(struct reading *reading)
 {
 	struct ifp_import_file *file = reading->file;
 	uint64_t outside = ifp_import_span_find(&reading->span, &file->first_ns, &file->last_ns);
+	const struct ifp_import_overlaps *overlaps = &reading->overlaps;
+	int err = 0;
+
+	ifp_import_overlaps_settle(&reading->overlaps);
+	if (reading->unordered)
+		err = ifp_import_note(&file->notes, "trace-unordered", (int64_t)reading->unordered,
+			false, "slices stand behind later ones in the file; drawn in order");
+	if (!err && reading->negative)
+		err = ifp_import_note(&file->notes, "trace-negative", (int64_t)reading->negative,
+			false, "slices end before they begin; drawn without length");
+	if (!err && overlaps->found)
+		err = ifp_import_note(&file->notes, "trace-overlapping", (int64_t)overlaps->found,
+			false,
+			"slices begin within another one of their lane and end behind it; drawn in "
+			"a row of their own%s",
+			overlaps->partial ? " (there may be more)" : "");
+	if (!err && outside)
+		err = ifp_import_note(&file->notes, "trace-misplaced", (int64_t)outside, true,
+			"events whose times cannot be of this job (0 or garbage): kept in the "
+			"archive, not drawn");
+	return err;
+}
+
+/* Rows of the ledger: what the reader has changed or set aside. */
+static int note_counts(struct reading *reading, const struct ifp_chrome_counts *counts)
+{
+	struct ifp_import_file *file = reading->file;
 	int err = 0;
 
 	if (counts->set_aside)
@@ -229,13 +278,6 @@ static int note_counts(struct reading *reading, const struct ifp_chrome_counts *
 			false,
 			"elements with control characters, bad escapes, bytes that are no UTF-8, "
 			"NaN, or no duration");
-	if (!err && reading->unordered)
-		err = ifp_import_note(&file->notes, "trace-unordered", (int64_t)reading->unordered,
-			false, "slices stand behind later ones in the file; drawn in order");
-	if (!err && outside)
-		err = ifp_import_note(&file->notes, "trace-misplaced", (int64_t)outside, true,
-			"events whose times cannot be of this job (0 or garbage): kept in the "
-			"archive, not drawn");
 	return err;
 }
 
@@ -297,6 +339,8 @@ static int read_events(struct reading *reading, struct ifp_chrome_reader *reader
 		err = settle(reading, &counts);
 	if (!err)
 		err = note_counts(reading, &counts);
+	if (!err)
+		err = note_times(reading);
 	return err ? err : note_halves(reading);
 }
 
@@ -319,6 +363,7 @@ int ifp_import_read(struct ifp_import_worker *worker, struct ifp_import_file *fi
 	tell_bytes(reading, file->file_bytes);
 	ifp_import_pairs_free(&reading->arrows);
 	ifp_import_pairs_free(&reading->launches);
+	ifp_import_overlaps_free(&reading->overlaps);
 	if (!err && !file->events && !file->notes.count)
 		err = ifp_import_note(
 			&file->notes, "trace-left-out", 0, true, "there is no event in it");

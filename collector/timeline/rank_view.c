@@ -28,13 +28,21 @@ static void take_name(struct ifp_lane_row *row, const struct ifp_event *event)
 		row->title = (struct ifp_str){value.ptr + 1, value.len_bytes - 2};
 }
 
+static bool is_within(const struct ifp_run_rank *rank, const struct ifp_event *event)
+{
+	int64_t end_ns;
+
+	return event->start >= rank->first_ns && event->start <= rank->last_ns &&
+	       !__builtin_add_overflow(event->start, event->dur, &end_ns) &&
+	       end_ns <= rank->last_ns;
+}
+
 /* Names of lanes need no time. The stamps of an imported rank have been looked through before. */
 static bool is_placed(const struct ifp_run_rank *rank, const struct ifp_timed_event *timed)
 {
 	if (timed->event.kind == IFP_EVENT_META)
 		return true;
-	if (rank->imported &&
-		(timed->event.start < rank->first_ns || timed->event.start > rank->last_ns))
+	if (rank->imported && !is_within(rank, &timed->event))
 		return false;
 	return (timed->start_ns > -FARTHEST_NS && timed->start_ns < FARTHEST_NS &&
 		timed->dur_ns < FARTHEST_NS);

@@ -21,8 +21,11 @@ struct outcome {
 
 static void touch(const struct ifp_event *event)
 {
+	int64_t end;
+
 	require(event->kind < IFP_EVENT_KIND_MAX && event->lane.kind < IFP_LANE_KIND_MAX);
-	require(event->dur >= 0 && (event->kind == IFP_EVENT_SLICE || !event->dur));
+	require(event->kind == IFP_EVENT_SLICE || !event->dur);
+	require(!__builtin_add_overflow(event->start, event->dur, &end));
 	fuzz_touch(event->name);
 	fuzz_touch(event->category);
 	fuzz_touch(event->args);

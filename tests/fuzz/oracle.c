@@ -153,7 +153,7 @@ bool oracle_is_event(const cJSON *element)
 	if (!has_safe_time(element, "ts", -SAFE_US))
 		return false;
 	if (*ph->valuestring == 'X' && find(element, "dur", &dur) &&
-		!has_safe_time(element, "dur", 0))
+		!has_safe_time(element, "dur", -SAFE_US))
 		return false;
 	return is_scalar(element, "pid") && is_scalar(element, "tid");
 }

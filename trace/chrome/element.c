@@ -238,7 +238,8 @@ static bool set_times(struct ifp_element *element, int64_t base_ns, struct ifp_e
 		element->without_dur = true;
 		return true;
 	}
-	return ifp_decimal_us_to_ns(dur, &event->dur) && event->dur >= 0 &&
+	/* An end before the start stays as it was recorded; it is drawn without length. */
+	return ifp_decimal_us_to_ns(dur, &event->dur) &&
 	       !__builtin_add_overflow(event->start, event->dur, &end);
 }
 
@@ -269,24 +270,34 @@ static bool on_stream(const struct ifp_element *element, const struct ifp_event 
 	       element->fields[IFP_FIELD_STREAM].len_bytes;
 }
 
+/* A stream's lane has the device's or the stream's number, and what the trace has in its place. */
+static void set_number(
+	int64_t number, struct ifp_str recorded, int64_t *place, struct ifp_str *text)
+{
+	if (number != *place)
+		*text = recorded;
+	*place = number;
+}
+
 static bool set_lane(const struct ifp_element *element, struct ifp_event *event)
 {
 	struct ifp_lane *lane = &event->lane;
 	struct ifp_str device = text_of(element, IFP_FIELD_DEVICE);
 	struct ifp_str stream = text_of(element, IFP_FIELD_STREAM);
+	struct ifp_str pid = text_of(element, IFP_FIELD_PID), tid = text_of(element, IFP_FIELD_TID);
 	int64_t number;
 
-	if (!set_place(text_of(element, IFP_FIELD_PID), &lane->pid, &lane->pid_text) ||
-		!set_place(text_of(element, IFP_FIELD_TID), &lane->tid, &lane->tid_text))
+	if (!set_place(pid, &lane->pid, &lane->pid_text) ||
+		!set_place(tid, &lane->tid, &lane->tid_text))
 		return false;
 	lane->kind = IFP_LANE_THREAD;
 	if (on_stream(element, event) && !lane->pid_text.len_bytes && !lane->tid_text.len_bytes) {
 		lane->kind = IFP_LANE_STREAM;
-		if (device.len_bytes)
-			ifp_decimal_int(device, &lane->pid);
+		if (ifp_decimal_int(device, &number))
+			set_number(number, pid, &lane->pid, &lane->pid_text);
 		/* Waiting for an event is on no stream (-1): it stays where Kineto put it. */
 		if (ifp_decimal_int(stream, &number) && number >= 0)
-			lane->tid = number;
+			set_number(number, tid, &lane->tid, &lane->tid_text);
 	} else if (lane->pid_text.len_bytes || lane->tid_text.len_bytes) {
 		lane->kind = IFP_LANE_OTHER;
 	}
@@ -299,7 +310,16 @@ static bool is_flow(enum ifp_event_kind kind)
 	       kind == IFP_EVENT_FLOW_END;
 }
 
-/* Flows may be named by any text: one that is no number is kept, and stands for its hash. */
+/* A text, or a number beyond int64_t: neither null nor the -1 that says "none". */
+static bool names_something(struct ifp_str text)
+{
+	return is_string(text) || (text.len_bytes && text.ptr[0] >= '0' && text.ptr[0] <= '9');
+}
+
+/*
+ * Flows may be named by any text: one that is no number is kept, and stands for its hash. Of other
+ * events the args keep it.
+ */
 static void set_correlation(struct ifp_element *element, struct ifp_event *event)
 {
 	bool flow = is_flow(event->kind);
@@ -312,6 +332,8 @@ static void set_correlation(struct ifp_element *element, struct ifp_event *event
 	} else if (flow && text.len_bytes) {
 		event->correlation = ifp_checksum(text.ptr, text.len_bytes);
 		keep_as_extra(element, "id", IFP_FIELD_ID);
+	} else if (names_something(text)) {
+		event->correlation = ifp_checksum(text.ptr, text.len_bytes);
 	}
 	if (!flow)
 		keep_as_extra(element, "id", IFP_FIELD_ID);

@@ -136,6 +136,20 @@ static struct ifp_buf *place_of(struct ifp_chrome_reader *reader)
 	return NULL;
 }
 
+/* The first base counts for all events; false: this one does not, and is kept as it stands. */
+static bool take_base(struct ifp_chrome_reader *reader)
+{
+	int64_t base_ns;
+
+	if (!ifp_decimal_int(buf_str(&reader->value), &base_ns))
+		return false;
+	if (reader->base_known)
+		return base_ns == reader->base_ns;
+	reader->base_ns = base_ns;
+	reader->base_known = true;
+	return true;
+}
+
 static int take_header_member(struct ifp_chrome_reader *reader)
 {
 	struct ifp_buf *place = place_of(reader);
@@ -152,11 +166,8 @@ static int take_header_member(struct ifp_chrome_reader *reader)
 	err = ifp_pull_value(&reader->pull, &reader->value);
 	if (err)
 		return err;
-	if (ifp_str_is(buf_str(&reader->key), "baseTimeNanoseconds") &&
-		ifp_decimal_int(buf_str(&reader->value), &reader->base_ns)) {
-		reader->base_known = true;
+	if (ifp_str_is(buf_str(&reader->key), "baseTimeNanoseconds") && take_base(reader))
 		return 0;
-	}
 	if (reader->others.len_bytes + reader->value.len_bytes > IFP_PULL_MAX_TEXT_BYTES)
 		return ifp_pull_refuse(&reader->pull, "a smaller header (the limit is 64 MiB)");
 	ifp_buf_append_text(&reader->others, reader->others.len_bytes ? ",\"" : "{\"");

@@ -23,7 +23,8 @@ void ifp_chrome_reader_close(struct ifp_chrome_reader **reader);
  * have been given; -EBADMSG ends the reading.
  *
  * A file that states baseTimeNanoseconds behind traceEvents, or nowhere, is read twice by the
- * reader itself. Where such a file is cut off, the base is lost and times count from 0.
+ * reader itself. Where such a file is cut off, the base is lost and times count from 0. Of several
+ * bases the first counts. One that does not count for the events is among the header's others.
  */
 int ifp_chrome_reader_next(struct ifp_chrome_reader *reader, struct ifp_event *event);
 
@@ -47,7 +48,7 @@ struct ifp_chrome_damage ifp_chrome_reader_damage(const struct ifp_chrome_reader
 
 /* What stood around traceEvents, known when next() has returned 0. */
 struct ifp_chrome_header {
-	int64_t base_time_ns;		 /* baseTimeNanoseconds; 0 = none */
+	int64_t base_time_ns;		 /* the base of all events' times; 0 = none */
 	struct ifp_str distributed_info; /* JSON text, empty = none */
 	struct ifp_str device_properties;
 	struct ifp_str others; /* the other members as one JSON object */

@@ -112,6 +112,37 @@ static void gpu_work_is_on_the_lane_of_its_stream(void **state)
 	close_all(&f);
 }
 
+/* A trace may name the lane otherwise: the stream counts, and the lane's name is kept. */
+static void a_stream_keeps_what_its_lane_is_called(void **state)
+{
+	struct fixture f;
+	uint64_t kernel;
+
+	(void)state;
+	open_text(&f, "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\","
+		      "\"pid\":1000,\"tid\":-3,\"ts\":1,\"dur\":1,\"args\":{\"device\":1,"
+		      "\"stream\":7,\"correlation\":18446744073709551616}},"
+		      "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"l\",\"pid\":1,"
+		      "\"tid\":1,\"ts\":1,\"dur\":1,\"args\":{\"correlation\":"
+		      "18446744073709551616}},"
+		      "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"l\",\"pid\":1,"
+		      "\"tid\":1,\"ts\":1,\"dur\":1,\"args\":{\"correlation\":-1}}]}");
+	next_event(&f);
+	assert_int_equal(f.event.lane.kind, IFP_LANE_STREAM);
+	assert_int_equal(f.event.lane.pid, 1);
+	assert_int_equal(f.event.lane.tid, 7);
+	assert_str(f.event.lane.pid_text, "1000");
+	assert_str(f.event.lane.tid_text, "-3");
+	kernel = f.event.correlation;
+	assert_true(kernel != 0);
+	next_event(&f);
+	assert_true(f.event.correlation == kernel);
+	next_event(&f);
+	assert_true(f.event.correlation == 0);
+	no_more_events(&f);
+	close_all(&f);
+}
+
 static void lanes_with_texts_keep_them_as_they_stand(void **state)
 {
 	struct fixture f;
@@ -183,7 +214,10 @@ static void what_is_no_event_is_set_aside_and_counted(void **state)
 		      "{\"name\":\"no phase\",\"ts\":1,\"dur\":1},"
 		      "{\"ph\":\"X\",\"name\":\"text for a time\",\"ts\":\"1\",\"dur\":1},"
 		      "{\"ph\":\"X\",\"name\":\"too late\",\"ts\":1e18,\"dur\":1},"
-		      "{\"ph\":\"X\",\"name\":\"negative\",\"ts\":1,\"dur\":-1},"
+		      "{\"ph\":\"X\",\"name\":\"too early\",\"ts\":-1e18,\"dur\":1},"
+		      "{\"ph\":\"X\",\"name\":\"ends too late\",\"ts\":9e15,\"dur\":9e15},"
+		      "{\"ph\":\"X\",\"name\":\"ends too early\",\"ts\":-9e15,\"dur\":-9e15},"
+		      "{\"ph\":\"X\",\"name\":\"text for a length\",\"ts\":1,\"dur\":\"1\"},"
 		      "{\"ph\":\"i\",\"name\":\"no time\"},"
 		      "{\"ph\":\"X\",\"name\":\"odd lane\",\"pid\":{},\"ts\":1,\"dur\":1},"
 		      "{\"ph\":\"E\",\"ts\":1},"
@@ -198,7 +232,7 @@ static void what_is_no_event_is_set_aside_and_counted(void **state)
 	assert_str(f.event.extra, "{\"args\":[1,2],\"ph\":\"Z\",\"cat\":5}");
 	no_more_events(&f);
 	assert_int_equal(ifp_chrome_reader_counts(f.reader).events, 3);
-	assert_int_equal(ifp_chrome_reader_counts(f.reader).set_aside, 11);
+	assert_int_equal(ifp_chrome_reader_counts(f.reader).set_aside, 14);
 	assert_int_equal(ifp_chrome_reader_counts(f.reader).repaired, 1);
 	close_all(&f);
 }
@@ -342,6 +376,7 @@ int main(void)
 		cmocka_unit_test(without_a_base_times_are_the_epochs),
 		cmocka_unit_test(the_array_form_may_end_without_its_bracket),
 		cmocka_unit_test(gpu_work_is_on_the_lane_of_its_stream),
+		cmocka_unit_test(a_stream_keeps_what_its_lane_is_called),
 		cmocka_unit_test(lanes_with_texts_keep_them_as_they_stand),
 		cmocka_unit_test(flows_have_their_id_as_correlation),
 		cmocka_unit_test(what_is_no_event_is_set_aside_and_counted),
