@@ -91,6 +91,14 @@ char *ifp_ledger_document(const struct ifp_ledger_facts *facts)
 	add_counted(rows, "window-cut", facts->events_cut,
 		"PyTorch's profiler recorded longer than asked: events behind the window's last "
 		"step were left out");
+	add_counted(rows, "window-left-out", facts->events_set_aside,
+		"what PyTorch's profiler wrote without a name, a kind or times that can be");
+	add_counted(rows, "window-repaired", facts->events_repaired,
+		"what PyTorch's profiler wrote with control characters, bad escapes, bytes that "
+		"are "
+		"no UTF-8, NaN, or no duration");
+	add_counted(rows, "window-negative", facts->slices_negative,
+		"slices of PyTorch's profiler end before they begin: drawn without length");
 	add_windows(rows, facts);
 	if (cJSON_GetArraySize(rows))
 		text = cJSON_PrintUnformatted(json);

@@ -14,8 +14,11 @@ struct ifp_ledger_facts {
 	uint64_t events_lost; /* no place in memory and spool, or no block could be made */
 	bool collector_lost;  /* was gone for a time, or still is */
 	bool windows_wanted;
-	uint64_t events_cut;	/* recorded behind a window's last step */
-	uint64_t windows_tried; /* handed to Kineto, whatever came of them */
+	uint64_t events_cut;	   /* recorded behind a window's last step */
+	uint64_t events_set_aside; /* elements of Kineto's files that are no events */
+	uint64_t events_repaired;  /* elements of them that were repaired on reading */
+	uint64_t slices_negative;  /* that end before they begin */
+	uint64_t windows_tried;	   /* handed to Kineto, whatever came of them */
 	uint32_t hook;		/* enum ifp_hook_bits */
 	uint64_t steps;
 	bool python; /* the program looks like a Python interpreter */

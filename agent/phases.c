@@ -144,6 +144,9 @@ static void write_ledger(struct ifp_agent *agent)
 		/* a program that never ran has nothing that could have been recorded */
 		.windows_wanted = agent->wishes.count && agent->child.pid,
 		.events_cut = agent->windows.left_out,
+		.events_set_aside = agent->windows.set_aside,
+		.events_repaired = agent->windows.repaired,
+		.slices_negative = agent->windows.negative,
 		.windows_tried = agent->windows.attempted,
 		.hook = counters.hook,
 		.steps = counters.steps,
@@ -253,8 +256,8 @@ static void turn_waiting(struct ifp_agent *agent, int64_t now_ns)
 	}
 	if (!may_wait(agent, now_ns)) {
 		if (agent->output)
-			ifp_log_info("what was recorded until the end will be in %s",
-				agent->output);
+			ifp_log_info(
+				"what was recorded until the end will be in %s", agent->output);
 		return;
 	}
 	if (!agent->widowed_ns && ifp_collector_process_ended(&agent->rendezvous.collector))

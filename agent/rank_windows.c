@@ -115,6 +115,9 @@ static void report(struct ifp_rank_windows *windows, const struct ifp_window_res
 
 	windows->started = false;
 	windows->left_out += result->left_out;
+	windows->set_aside += result->set_aside;
+	windows->repaired += result->repaired;
+	windows->negative += result->negative;
 	ifp_step_log_match(windows->config.steps, windows->config.clocks,
 		result->step_end_realtime_ns, result->optimizer_steps, found);
 	/* events first: whoever sees the report finds them */

@@ -33,6 +33,9 @@ struct ifp_rank_windows {
 	bool started; /* handed to Kineto, no result yet */
 	bool program_ended;
 	uint64_t left_out;  /* events that Kineto recorded behind a window's last step */
+	uint64_t set_aside; /* elements of its files that are no events */
+	uint64_t repaired;  /* elements that were repaired on reading */
+	uint64_t negative;  /* slices that end before they begin */
 	uint64_t attempted; /* windows handed to Kineto */
 };
 

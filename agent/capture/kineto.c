@@ -340,6 +340,9 @@ static void give_result(struct ifp_kineto *kineto, bool *done, struct ifp_window
 		.optimizer_steps = ingest->step_count,
 		.events = ingest->events,
 		.left_out = ingest->left_out,
+		.set_aside = ingest->set_aside,
+		.repaired = ingest->repaired,
+		.negative = ingest->negative,
 		.cut = kineto->track.cut,
 		.step_end_realtime_ns = ingest->step_end_ns,
 	};

@@ -40,6 +40,9 @@ struct ifp_window_result {
 	uint64_t optimizer_steps; /* number of Optimizer.step ranges found */
 	uint64_t events;          /* handed to the sink */
 	uint64_t left_out;        /* recorded behind the window's last step */
+	uint64_t set_aside;       /* elements of Kineto's file that are no events */
+	uint64_t repaired;        /* elements of it that were repaired on reading */
+	uint64_t negative;        /* slices that end before they begin */
 	bool cut;		  /* the program ended inside it */
 	int64_t start_realtime_ns, end_realtime_ns; /* extent of the events */
 	/* ends of the Optimizer.step ranges, REALTIME: the caller matches them with step marks */

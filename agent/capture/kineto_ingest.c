@@ -71,9 +71,11 @@ static bool is_optimizer_step(const struct ifp_event *event)
 
 static int look_at(struct ifp_kineto_ingest *ingest, const struct ifp_event *event)
 {
-	int64_t end_ns = event->start + event->dur;
+	int64_t end_ns = event->start + (event->dur > 0 ? event->dur : 0);
 
 	/* "Spans" and "Traces" are no lanes of the program: their slice is the window itself. */
+	if (event->kind == IFP_EVENT_SLICE && event->dur < 0)
+		ingest->negative++;
 	if (event->kind != IFP_EVENT_SLICE || event->lane.kind == IFP_LANE_OTHER)
 		return 0;
 	ingest->slices++;
@@ -113,7 +115,11 @@ static int take(
 /* At the end of the file, or of what can be read of it. */
 static int end_pass(struct ifp_kineto_ingest *ingest, int err)
 {
+	struct ifp_chrome_counts counts = ifp_chrome_reader_counts(ingest->reader);
+
 	if (err < 0 || !ingest->surveying) {
+		ingest->set_aside = counts.set_aside;
+		ingest->repaired = counts.repaired;
 		if (ingest->step_count)
 			qsort(ingest->step_end_ns, ingest->step_count, sizeof(*ingest->step_end_ns),
 				compare_ns);

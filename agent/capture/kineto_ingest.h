@@ -29,6 +29,9 @@ struct ifp_kineto_ingest {
 	uint64_t first_cut_correlation; /* UINT64_MAX = none */
 	uint64_t events;		/* taken by the sink */
 	uint64_t left_out;
+	uint64_t set_aside; /* elements that are no events (trace/chrome/reader.h) */
+	uint64_t repaired;  /* elements that the reader repaired */
+	uint64_t negative;  /* slices that end before they begin; handed on as they are */
 	uint64_t slices;			    /* on threads and streams */
 	int64_t start_realtime_ns, end_realtime_ns; /* extent of the slices */
 	/* Ends of the "Optimizer.step#..." ranges; in order once everything has been read. Owned.

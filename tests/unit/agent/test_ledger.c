@@ -42,11 +42,15 @@ static void test_what_was_lost_is_counted(void **state)
 						       .ranges_open = 4},
 		.events_lost = 5,
 		.events_cut = 6,
+		.events_set_aside = 7,
+		.events_repaired = 8,
+		.slices_negative = 9,
 		.collector_lost = true};
 
 	(void)state;
 	assert_string_equal(words(&facts), "marks-dropped marks-no-ring names-cut ranges-open "
-					   "spool-full collector-lost window-cut");
+					   "spool-full collector-lost window-cut "
+					   "window-left-out window-repaired window-negative");
 }
 
 static const struct {
