@@ -3,9 +3,8 @@
 #include "cli/verb.h"
 
 #include "collector/store/run.h"
-#include "collector/timeline/args_edit.h"
+#include "collector/timeline/recorded.h"
 #include "core/buf.h"
-#include "core/checksum.h"
 #include "core/cleanup.h"
 #include "core/error.h"
 #include "core/intern.h"
@@ -17,12 +16,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define GZIP_LEVEL 4
 #define ALL_RANKS (-1)
-/* Flow ids of Kineto have 32 bits: with this much room, those of two ranks do not meet. */
-#define FLOW_ID_BITS 33
 
 struct values {
 	const char *output;
@@ -79,76 +75,10 @@ struct export
 	bool renumber;
 	struct ifp_intern processes; /* "rank/pid": its id + 1 is the new pid */
 	struct ifp_buf key;
-	struct ifp_buf extra; /* of the event at hand, changed */
+	struct ifp_buf extra; /* texts of the event at hand, changed */
 	uint64_t written;
 	uint64_t without_phase; /* of a kind that the reader did not know either */
 };
-
-static char phase_of(enum ifp_event_kind kind)
-{
-	static const char phases[IFP_EVENT_KIND_MAX] = {[IFP_EVENT_SLICE] = 'X',
-		[IFP_EVENT_INSTANT] = 'i',
-		[IFP_EVENT_COUNTER] = 'C',
-		[IFP_EVENT_FLOW_START] = 's',
-		[IFP_EVENT_FLOW_STEP] = 't',
-		[IFP_EVENT_FLOW_END] = 'f',
-		[IFP_EVENT_META] = 'M',
-		[IFP_EVENT_BEGIN] = 'B',
-		[IFP_EVENT_END] = 'E',
-		[IFP_EVENT_ASYNC_BEGIN] = 'b',
-		[IFP_EVENT_ASYNC_INSTANT] = 'n',
-		[IFP_EVENT_ASYNC_END] = 'e'};
-
-	return phases[kind];
-}
-
-static bool is_flow(enum ifp_event_kind kind)
-{
-	return kind == IFP_EVENT_FLOW_START || kind == IFP_EVENT_FLOW_STEP ||
-	       kind == IFP_EVENT_FLOW_END;
-}
-
-/* Takes a member out of the element's extra ones. */
-static int remove_extra(struct export *e, struct ifp_chrome_element *element, const char *key)
-{
-	struct ifp_buf without = {0};
-	int err;
-
-	ifp_args_remove(&without, element->extra, key);
-	err = ifp_buf_status(&without);
-	ifp_buf_free(&e->extra);
-	e->extra = without;
-	element->extra = (struct ifp_str){(const char *)without.data, (uint32_t)without.len_bytes};
-	return err;
-}
-
-/* A phase that infprof has no kind for stands among the extra members. */
-static int take_phase(struct export *e, struct ifp_chrome_element *element)
-{
-	struct ifp_str phase;
-
-	if (element->phase || !ifp_args_find(element->extra, "ph", &phase) || phase.len_bytes != 3)
-		return 0;
-	element->phase = phase.ptr[1];
-	return remove_extra(e, element, "ph");
-}
-
-/*
- * An id that is no plain number stands there as well: as it was, or, where ids of several ranks
- * must not meet, as a number made of it.
- */
-static int take_id(struct export *e, struct ifp_chrome_element *element)
-{
-	struct ifp_str id;
-
-	if (!ifp_args_find(element->extra, "id", &id))
-		return 0;
-	element->has_id = e->renumber;
-	if (!e->renumber)
-		return 0;
-	element->id = ifp_checksum(id.ptr, id.len_bytes);
-	return remove_extra(e, element, "id");
-}
 
 /* Times as the trace had them, where it was imported, also those that cannot be. */
 static void set_times(const struct export *e, const struct ifp_run_rank *rank,
@@ -208,7 +138,6 @@ static int renumber(struct export *e, const struct ifp_run_rank *rank,
 		return err;
 	element->pid = (int64_t)pid + 1;
 	element->pid_text = (struct ifp_str){0};
-	element->id += (uint64_t)rank->rank << FLOW_ID_BITS;
 	if (e->processes.count > before)
 		write_rank(e, rank, element->pid);
 	return 0;
@@ -218,29 +147,19 @@ static int export_event(
 	struct export *e, const struct ifp_run_rank *rank, const struct ifp_timed_event *timed)
 {
 	const struct ifp_event *event = &timed->event;
-	struct ifp_chrome_element element = {.phase = phase_of(event->kind),
-		.name = event->name,
-		.category = event->category,
-		.pid = event->lane.pid,
-		.tid = event->lane.tid,
-		.pid_text = event->lane.pid_text,
-		.tid_text = event->lane.tid_text,
-		.has_id = is_flow(event->kind),
-		.id = event->correlation,
-		.args = event->args,
-		.extra = event->extra};
-	int err = take_phase(e, &element);
+	struct ifp_chrome_element element;
+	int err = ifp_recorded_element(event, rank->rank, e->renumber, &e->extra, &element);
 
 	if (!err && !element.phase) {
 		e->without_phase++;
 		return 0;
 	}
-	if (!err)
-		err = take_id(e, &element);
+	if (err)
+		return err;
 	set_times(e, rank, timed, &element);
-	if (!err && e->renumber)
+	if (e->renumber)
 		err = renumber(e, rank, event, &element);
-	if (err < 0)
+	if (err)
 		return err;
 	ifp_chrome_writer_add(e->writer, &element);
 	e->written++;
@@ -313,18 +232,6 @@ static void export_free(struct export *e)
 	ifp_buf_free(&e->extra);
 }
 
-/* An archive that is its own export would be lost. */
-static int check_output(const char *output, const char *archive)
-{
-	struct stat there, here;
-
-	if (stat(output, &there) == 0 && stat(archive, &here) == 0 && there.st_dev == here.st_dev &&
-		there.st_ino == here.st_ino)
-		return ifp_fail(
-			-EINVAL, "%s is the archive itself: give another file with -o", output);
-	return 0;
-}
-
 /* Not between the events, where these go to the standard output. */
 static void print_summary(const struct export *e, const char *output)
 {
@@ -345,7 +252,7 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 		return ifp_verb_usage(&ifp_verb_export, "-o FILE is missing");
 	err = ifp_verb_archive(arguments->items[0], path);
 	if (!err)
-		err = check_output(v->output, path);
+		err = ifp_verb_check_output(v->output, path);
 	if (!err)
 		err = ifp_run_open(path, &e.run);
 	if (!err)

@@ -22,6 +22,17 @@ int ifp_verb_archive(const char *argument, char path[PATH_MAX])
 	return 0;
 }
 
+int ifp_verb_check_output(const char *output, const char *archive)
+{
+	struct stat there, here;
+
+	if (stat(output, &there) == 0 && stat(archive, &here) == 0 && there.st_dev == here.st_dev &&
+		there.st_ino == here.st_ino)
+		return ifp_fail(
+			-EINVAL, "%s is the archive itself: give another file with -o", output);
+	return 0;
+}
+
 int ifp_verb_usage(const struct ifp_verb *verb, const char *format, ...)
 {
 	char text[512];

@@ -36,6 +36,7 @@ struct ifp_verb {
 extern const struct ifp_verb ifp_verb_merge;
 extern const struct ifp_verb ifp_verb_report;
 extern const struct ifp_verb ifp_verb_timeline;
+extern const struct ifp_verb ifp_verb_slice;
 extern const struct ifp_verb ifp_verb_export;
 extern const struct ifp_verb ifp_verb_check;
 extern const struct ifp_verb ifp_verb_collect;
@@ -48,6 +49,9 @@ int ifp_verb_main(const struct ifp_verb *verb, int argc, char **argv);
  * -ENAMETOOLONG.
  */
 int ifp_verb_archive(const char *argument, char path[PATH_MAX]);
+
+/* -EINVAL when the two are one file: an archive that is its own output would be lost. */
+int ifp_verb_check_output(const char *output, const char *archive);
 
 /* Prints what is wrong with the use of a verb; gives IFP_EXIT_USAGE. */
 int ifp_verb_usage(const struct ifp_verb *verb, const char *format, ...)

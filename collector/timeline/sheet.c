@@ -148,9 +148,11 @@ int ifp_sheet_close(struct ifp_sheet *sheet, uint32_t rank, struct ifp_timeline_
 	err = ifp_chrome_writer_close(&sheet->writer);
 	if (err)
 		return err;
-	if (stat(sheet->path, &status))
-		return ifp_fail_errno("stat %s", sheet->path);
-	file->bytes = (uint64_t)status.st_size;
+	if (strcmp(sheet->path, IFP_CHROME_STANDARD_OUTPUT) != 0) {
+		if (stat(sheet->path, &status))
+			return ifp_fail_errno("stat %s", sheet->path);
+		file->bytes = (uint64_t)status.st_size;
+	}
 	file->path = IFP_TAKE_PTR(sheet->path);
 	return 0;
 }

@@ -77,6 +77,12 @@ struct ifp_sink_ops {
 	void (*slice)(struct ifp_sink *sink, const struct ifp_sink_slice *slice);
 	void (*moment)(struct ifp_sink *sink, const struct ifp_sink_moment *moment);
 	void (*flow)(struct ifp_sink *sink, const struct ifp_sink_flow *flow);
+	/*
+	 * Optional: an event without a picture (half a slice alone, of unknown kind), for a format
+	 * that can hold it as it is; false when it cannot hold this one. Comes among the
+	 * moments; only excerpts have such.
+	 */
+	bool (*other)(struct ifp_sink *sink, uint32_t lane, const struct ifp_timed_event *timed);
 	/* Finishes the file(s) and frees the sink; adds a row per file to *result. */
 	int (*close)(struct ifp_sink *sink, struct ifp_timeline_result *result);
 	/* Gives up: nothing stays. */

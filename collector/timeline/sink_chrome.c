@@ -2,6 +2,7 @@
 #include "collector/timeline/sink_chrome.h"
 
 #include "collector/timeline/categories.h"
+#include "collector/timeline/recorded.h"
 #include "collector/timeline/rounding.h"
 #include "collector/timeline/sheet.h"
 #include "core/array.h"
@@ -25,7 +26,8 @@ struct chrome {
 	uint32_t told_rank; /* its order */
 	struct ifp_rounding fit;
 	int64_t start_ns, end_ns; /* of all slices */
-	struct ifp_buf name;
+	uint32_t rank;		  /* its number */
+	struct ifp_buf text;	  /* of the element at hand */
 	int err;
 };
 
@@ -40,6 +42,7 @@ static void rank(struct ifp_sink *sink, const struct ifp_sink_rank *rank)
 	int err = IFP_ARRAY_RESERVE(
 		chrome->pids, chrome->pid_capacity, chrome->pid_count, 1, "ranks");
 
+	chrome->rank = rank->rank->rank;
 	chrome->pid = FIRST_PID + 2 * (int64_t)rank->rank->rank;
 	if (!err)
 		chrome->pids[chrome->pid_count++] = chrome->pid;
@@ -82,10 +85,10 @@ static void name_step(struct chrome *chrome, const struct ifp_sink_slice *slice,
 	element->category = slice->category;
 	if (!tells_steps(chrome))
 		return;
-	ifp_buf_clear(&chrome->name);
-	ifp_buf_printf(&chrome->name, "ProfilerStep#%" PRId64, slice->step);
+	ifp_buf_clear(&chrome->text);
+	ifp_buf_printf(&chrome->text, "ProfilerStep#%" PRId64, slice->step);
 	element->name =
-		(struct ifp_str){(const char *)chrome->name.data, (uint32_t)chrome->name.len_bytes};
+		(struct ifp_str){(const char *)chrome->text.data, (uint32_t)chrome->text.len_bytes};
 	element->category = ifp_str("user_annotation");
 }
 
@@ -139,6 +142,25 @@ static void moment(struct ifp_sink *sink, const struct ifp_sink_moment *moment)
 				});
 }
 
+static bool other(struct ifp_sink *sink, uint32_t lane, const struct ifp_timed_event *timed)
+{
+	struct chrome *chrome = chrome_of(sink);
+	struct ifp_chrome_element element;
+	int err = ifp_recorded_element(&timed->event, chrome->rank, true, &chrome->text, &element);
+
+	if (err)
+		chrome->err = err;
+	if (err || !element.phase)
+		return false;
+	element.category = shown_category(timed->event.category);
+	element.pid = chrome->pid;
+	element.tid = lane;
+	element.pid_text = element.tid_text = (struct ifp_str){0};
+	element.start_ns = timed->start_ns;
+	ifp_sheet_add(&chrome->sheet, &element);
+	return true;
+}
+
 static struct ifp_chrome_element end_of(
 	const struct chrome *chrome, const struct ifp_sink_flow_end *end)
 {
@@ -187,7 +209,7 @@ static void release(struct chrome *chrome)
 {
 	ifp_sheet_abandon(&chrome->sheet);
 	ifp_rounding_free(&chrome->fit);
-	ifp_buf_free(&chrome->name);
+	ifp_buf_free(&chrome->text);
 	free(chrome->pids);
 	free(chrome);
 }
@@ -203,7 +225,7 @@ static int finish(struct chrome *chrome, struct ifp_timeline_result *result)
 	int err = chrome->err;
 
 	if (!err)
-		err = ifp_buf_status(&chrome->name);
+		err = ifp_buf_status(&chrome->text);
 	if (!err)
 		err = chrome->fit.err;
 	if (err)
@@ -232,6 +254,7 @@ static const struct ifp_sink_ops ops = {
 	.lane = lane,
 	.slice = slice,
 	.moment = moment,
+	.other = other,
 	.flow = flow,
 	.close = close_sink,
 	.abandon = abandon,

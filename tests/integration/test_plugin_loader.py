@@ -36,6 +36,17 @@ class Loader(TimelineCase):
             self.assertAlmostEqual(cost, kineto_sample.STEP_US, delta=0.01)
         self.assertEqual(worker["operators"], {})
 
+    def test_a_slice_of_it(self):
+        self.job(3, library="nccl")
+        (self.output / "slice").mkdir()
+        path = self.output / "slice" / "steps.pt.trace.json.gz"
+        archive = self.output.with_suffix(".ifp")
+        self.assertEnded(harness.run([harness.INFPROF, "slice", archive, "--step", "102-103",
+                                      "-o", path]), 0)
+        (worker,) = self.load("slice")["workers"]
+        self.assertEqual(worker["views"], ["Overview", "Operator", "Trace"])
+        self.assertEqual(worker["steps"], ["102", "103"])
+
     def test_ranks_on_the_cpu(self):
         self.job(8)
         loaded = self.load("ranks")
