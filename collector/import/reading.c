@@ -266,10 +266,13 @@ static int note_counts(struct reading *reading, const struct ifp_chrome_counts *
 	struct ifp_import_file *file = reading->file;
 	int err = 0;
 
-	if (counts->set_aside)
-		err = ifp_import_note(&file->notes, "trace-left-out", (int64_t)counts->set_aside,
-			true,
+	if (counts->set_aside > counts->empty)
+		err = ifp_import_note(&file->notes, "trace-left-out",
+			(int64_t)(counts->set_aside - counts->empty), true,
 			"elements of traceEvents without a name, a kind or times that can be");
+	if (!err && counts->empty)
+		err = ifp_import_note(&file->notes, "trace-left-out", (int64_t)counts->empty, false,
+			"elements of traceEvents with nothing in them: {}");
 	if (!err && reading->too_large)
 		err = ifp_import_note(&file->notes, "trace-left-out", (int64_t)reading->too_large,
 			true, "events whose texts are larger than a block of the archive");
@@ -277,7 +280,7 @@ static int note_counts(struct reading *reading, const struct ifp_chrome_counts *
 		err = ifp_import_note(&file->notes, "trace-repaired", (int64_t)counts->repaired,
 			false,
 			"elements with control characters, bad escapes, bytes that are no UTF-8, "
-			"NaN, or no duration");
+			"words without quotes (NaN, 0x7f00), or no duration");
 	return err;
 }
 

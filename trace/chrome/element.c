@@ -360,6 +360,7 @@ int ifp_element_read(struct ifp_element *element, struct ifp_pull *pull, int64_t
 
 	if (more < 0)
 		return more;
+	element->empty = false;
 	if (more != '{')
 		return ifp_pull_value(pull, NULL);
 	ifp_buf_clear(&element->values);
@@ -374,6 +375,7 @@ int ifp_element_read(struct ifp_element *element, struct ifp_pull *pull, int64_t
 	}
 	if (more < 0)
 		return more;
+	element->empty = first;
 	element->without_dur = false;
 	if (!set_texts(element, &read) || !set_times(element, base_ns, &read) ||
 		!set_lane(element, &read))

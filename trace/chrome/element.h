@@ -40,6 +40,7 @@ struct ifp_element {
 	struct ifp_buf values;
 	struct ifp_buf extra; /* members that the event has no field for, as JSON object */
 	bool without_dur;     /* the slice read last states no duration: it has 0 */
+	bool empty;	      /* the element read last is {} */
 };
 
 /*

@@ -6,7 +6,8 @@
  *
  * Faults that real traces have are repaired, not refused: raw control characters in strings,
  * backslashes that begin no escape, bytes that are no UTF-8, a comma behind the last member or
- * element; and the numbers NaN and Infinity become strings. Belongs to one thread.
+ * element; and words without quotes (NaN, Infinity, ncclFloat32, 0x7f00) become strings. Belongs to
+ * one thread.
  */
 #pragma once
 

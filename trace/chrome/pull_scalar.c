@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define MAX_WORD_BYTES 63u
+
 /* The four digits of \uXXXX, whose "\u" has been taken. Given back as text when they are none. */
 static int unicode_escape(struct ifp_pull *pull, struct ifp_buf *out)
 {
@@ -176,45 +178,58 @@ static int number_tail(struct ifp_pull *pull, struct ifp_buf *out)
 	return c < 0 ? c : digits(pull, out);
 }
 
-/* A word without quotes: true, false, null; NaN and Infinity become strings. */
-static int word(struct ifp_pull *pull, const char *sign, struct ifp_buf *out)
+static bool is_letter(int c)
 {
-	static const char *const right[] = {"true", "false", "null"};
-	static const char *const repaired[] = {"NaN", "nan", "Infinity", "inf"};
-	char text[16];
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_within_word(int c)
+{
+	return is_letter(c) || (c >= '0' && c <= '9') || c == ':' || c == '.';
+}
+
+static bool is_right(const char *text)
+{
+	return !strcmp(text, "true") || !strcmp(text, "false") || !strcmp(text, "null");
+}
+
+/*
+ * A word without quotes: true, false, null. Others become strings: NaN and Infinity, and what is
+ * printed without quotes by mistake, as names of constants (ncclFloat32) and addresses (0x7f00).
+ * What stands before it has been taken.
+ */
+static int word(struct ifp_pull *pull, const char *before, struct ifp_buf *out)
+{
+	char text[MAX_WORD_BYTES + 1];
 	unsigned int len = 0;
 	int c;
 
-	while ((c = ifp_pull_look(pull)) > 0 && len < sizeof(text) - 1 &&
-		((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))) {
+	while ((c = ifp_pull_look(pull)) > 0 && len < MAX_WORD_BYTES &&
+		(len ? is_within_word(c) : is_letter(c))) {
 		text[len++] = (char)c;
 		pull->next++;
 	}
 	if (c < 0)
 		return c;
 	text[len] = '\0';
-	for (size_t i = 0; !*sign && i < IFP_ARRAY_SIZE(right); i++) {
-		if (strcmp(text, right[i]) == 0) {
-			if (out)
-				ifp_buf_append_text(out, text);
-			return 0;
-		}
+	if (!len || len == MAX_WORD_BYTES)
+		return ifp_pull_refuse(pull, "a value");
+	if (!*before && is_right(text)) {
+		if (out)
+			ifp_buf_append_text(out, text);
+		return 0;
 	}
-	for (size_t i = 0; i < IFP_ARRAY_SIZE(repaired); i++) {
-		if (strcmp(text, repaired[i]) == 0) {
-			pull->repairs++;
-			if (out)
-				ifp_buf_printf(out, "\"%s%s\"", sign, text);
-			return 0;
-		}
-	}
-	return ifp_pull_refuse(pull, "a value");
+	pull->repairs++;
+	if (out)
+		ifp_buf_printf(out, "\"%s%s\"", before, text);
+	return 0;
 }
 
 int ifp_pull_number(struct ifp_pull *pull, struct ifp_buf *out)
 {
 	const char *sign = "";
 	int c = ifp_pull_look(pull);
+	int err;
 
 	if (c == '-') {
 		sign = "-";
@@ -225,15 +240,17 @@ int ifp_pull_number(struct ifp_pull *pull, struct ifp_buf *out)
 		return c;
 	if (c < '0' || c > '9')
 		return word(pull, sign, out);
-	if (out)
-		ifp_buf_append_text(out, sign);
 	if (c == '0') {
 		pull->next++;
+		c = ifp_pull_look(pull);
+		if (c == 'x' || c == 'X')
+			return word(pull, *sign ? "-0" : "0", out);
 		if (out)
-			ifp_buf_append_u8(out, '0');
+			ifp_buf_append_text(out, *sign ? "-0" : "0");
 	} else {
-		int err = digits(pull, out);
-
+		if (out)
+			ifp_buf_append_text(out, sign);
+		err = digits(pull, out);
 		if (err)
 			return err;
 	}

@@ -63,7 +63,8 @@ static const uint8_t *digits(struct ifp_quick *quick, const uint8_t *next)
 	return next;
 }
 
-/* Without an exponent. It may go on behind the end of the window, so it must end before. */
+/* Without an exponent, decimal. It may go on behind the end of the window, so it must end before.
+ */
 static const uint8_t *number(struct ifp_quick *quick, const uint8_t *next)
 {
 	if (*next == '-')
@@ -76,7 +77,7 @@ static const uint8_t *number(struct ifp_quick *quick, const uint8_t *next)
 		*quick->out++ = *next++;
 		next = digits(quick, next);
 	}
-	if (!next || next == quick->end || *next == 'e' || *next == 'E')
+	if (!next || next == quick->end || (*next | 0x20) == 'e' || (*next | 0x20) == 'x')
 		return NULL;
 	return next;
 }

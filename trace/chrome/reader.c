@@ -1,46 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "trace/chrome/reader.h"
+#include "trace/chrome/reader_internal.h"
 
 #include "core/error.h"
 #include "trace/chrome/decimal.h"
-#include "trace/chrome/element.h"
 #include "trace/chrome/seek.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum state {
-	AT_START,
-	IN_OBJECT, /* between the members of the outermost object */
-	IN_EVENTS, /* inside traceEvents, or inside the outermost array */
-	LOST,	   /* behind damage, where it is not known what comes next */
-	AT_END,
-	BROKEN,
-};
-
-struct ifp_chrome_reader {
-	char *path;
-	struct ifp_input *input;
-	struct ifp_pull pull;
-	enum state state;
-	bool array_form;
-	bool events_seen;
-	bool base_known; /* stated, or known to be nowhere in the file */
-	bool first_member, first_element;
-	int64_t base_ns;
-	struct ifp_element element;
-	struct ifp_buf key;
-	struct ifp_buf value;
-	struct ifp_buf distributed_info;
-	struct ifp_buf device_properties;
-	struct ifp_buf others; /* {"key":value,... without the closing brace */
-	struct ifp_chrome_counts counts;
-	bool salvage;
-	bool between_events;   /* what is read now is no event's inside */
-	uint64_t taken_offset; /* all JSON before has been given, or counted as lost */
-	struct ifp_chrome_damage damage;
-};
 
 static struct ifp_str buf_str(const struct ifp_buf *buf)
 {
@@ -79,51 +46,6 @@ void ifp_chrome_reader_close(struct ifp_chrome_reader **reader)
 	free(r->path);
 	free(r);
 	*reader = NULL;
-}
-
-/* Looks through the outermost object for the base; 1 when found. */
-static int scan_for_base(struct ifp_pull *pull, int64_t *base_ns)
-{
-	IFP_CLEANUP_BUF struct ifp_buf key = {0};
-	IFP_CLEANUP_BUF struct ifp_buf value = {0};
-	bool first = true;
-	int more = ifp_pull_enter(pull, '{');
-
-	if (more)
-		return more;
-	while ((more = ifp_pull_member(pull, &first, &key)) > 0) {
-		bool wanted = ifp_str_is(buf_str(&key), "baseTimeNanoseconds");
-		int err = ifp_pull_value(pull, wanted ? &value : NULL);
-
-		if (err)
-			return err;
-		if (wanted && ifp_decimal_int(buf_str(&value), base_ns))
-			return 1;
-		ifp_buf_clear(&value);
-	}
-	return more;
-}
-
-/*
- * The base is needed for the first event and may stand behind the last: a second look at the file.
- * Damage behind the events is not told here; the reading itself will come to it.
- */
-static int find_base(struct ifp_chrome_reader *reader)
-{
-	IFP_CLEANUP(ifp_input_close) struct ifp_input *input = NULL;
-	struct ifp_pull pull;
-	int err = ifp_input_open(reader->path, &input);
-
-	if (err)
-		return err;
-	ifp_pull_init(&pull, input);
-	err = scan_for_base(&pull, &reader->base_ns);
-	if (err == -ENOMEM || err == -EIO)
-		return err;
-	if (err < 0)
-		ifp_error_clear();
-	reader->base_known = true;
-	return 0;
 }
 
 /* A value around traceEvents that has a place of its own in the header. */
@@ -177,15 +99,15 @@ static int take_header_member(struct ifp_chrome_reader *reader)
 	return ifp_buf_status(&reader->others);
 }
 
-static int enter_events(struct ifp_chrome_reader *reader)
+int ifp_chrome_enter_events(struct ifp_chrome_reader *reader)
 {
-	int err = reader->base_known ? 0 : find_base(reader);
+	int err = ifp_chrome_know_base(reader);
 
 	if (!err)
 		err = ifp_pull_enter(&reader->pull, '[');
 	reader->first_element = true;
 	reader->events_seen = true;
-	reader->state = IN_EVENTS;
+	reader->state = IFP_CHROME_IN_EVENTS;
 	return err;
 }
 
@@ -205,18 +127,18 @@ static int begin(struct ifp_chrome_reader *reader)
 	if (c == '[') {
 		reader->array_form = true;
 		reader->base_known = true;
-		return enter_events(reader);
+		return ifp_chrome_enter_events(reader);
 	}
 	reader->first_member = true;
-	reader->state = IN_OBJECT;
+	reader->state = IFP_CHROME_IN_OBJECT;
 	return ifp_pull_enter(pull, '{');
 }
 
-static int finish(struct ifp_chrome_reader *reader)
+int ifp_chrome_finish(struct ifp_chrome_reader *reader)
 {
-	reader->state = AT_END;
 	if (!reader->events_seen)
 		return ifp_fail(-EBADMSG, "no trace: there is no array traceEvents");
+	reader->state = IFP_CHROME_AT_END;
 	if (reader->others.len_bytes)
 		ifp_buf_append_u8(&reader->others, '}');
 	return ifp_buf_status(&reader->others);
@@ -229,6 +151,11 @@ static void begin_piece(struct ifp_chrome_reader *reader, bool between_events)
 	reader->between_events = between_events;
 }
 
+static bool at_end(struct ifp_chrome_reader *reader)
+{
+	return !ifp_pull_peek(&reader->pull) && reader->pull.next == reader->pull.end;
+}
+
 /* Takes one member of the outermost object, or finds its end. */
 static int next_member(struct ifp_chrome_reader *reader)
 {
@@ -237,21 +164,24 @@ static int next_member(struct ifp_chrome_reader *reader)
 
 	if (c < 0)
 		return c;
+	if (reader->head_lost && at_end(reader))
+		return ifp_chrome_finish(reader);
 	begin_piece(reader, false);
 	more = ifp_pull_member(&reader->pull, &reader->first_member, &reader->key);
 	if (more < 0)
 		return more;
 	if (!more) {
+		reader->object_ended = true;
 		reader->counts.repaired += reader->pull.repairs > repairs;
 		begin_piece(reader, false);
 		more = ifp_pull_end(&reader->pull);
-		return more ? more : finish(reader);
+		return more ? more : ifp_chrome_finish(reader);
 	}
 	c = ifp_pull_peek(&reader->pull);
 	if (c < 0)
 		return c;
 	if (c == '[' && ifp_str_is(buf_str(&reader->key), "traceEvents"))
-		return enter_events(reader);
+		return ifp_chrome_enter_events(reader);
 	more = take_header_member(reader);
 	reader->counts.repaired += reader->pull.repairs > repairs;
 	return more;
@@ -260,11 +190,10 @@ static int next_member(struct ifp_chrome_reader *reader)
 /* The array form may end without its bracket, so that a tracer can stop at any time. */
 static bool array_left_open(struct ifp_chrome_reader *reader)
 {
-	return reader->array_form && !ifp_pull_peek(&reader->pull) &&
-	       reader->pull.next == reader->pull.end;
+	return (reader->array_form || reader->head_lost) && at_end(reader);
 }
 
-static int read_element(struct ifp_chrome_reader *reader, struct ifp_event *event)
+int ifp_chrome_read_element(struct ifp_chrome_reader *reader, struct ifp_event *event)
 {
 	uint64_t repairs = reader->pull.repairs;
 	int more = ifp_element_read(&reader->element, &reader->pull, reader->base_ns, event);
@@ -280,8 +209,9 @@ static int take_element(struct ifp_chrome_reader *reader, struct ifp_event *even
 	int more;
 
 	begin_piece(reader, false);
-	more = read_element(reader, event);
+	more = ifp_chrome_read_element(reader, event);
 	reader->counts.set_aside += !more;
+	reader->counts.empty += !more && reader->element.empty;
 	return more;
 }
 
@@ -292,112 +222,29 @@ static int next_element(struct ifp_chrome_reader *reader, struct ifp_event *even
 	int more;
 
 	if (array_left_open(reader))
-		return finish(reader);
+		return ifp_chrome_finish(reader);
 	more = ifp_pull_peek(&reader->pull);
 	if (more < 0)
 		return more;
 	begin_piece(reader, true);
+	/* Events one on a line, without an array around them. */
+	if (reader->head_lost && more == '{')
+		reader->first_element = true;
 	more = ifp_pull_element(&reader->pull, &reader->first_element);
 	if (more < 0)
 		return more;
 	if (!more) {
 		reader->counts.repaired += reader->pull.repairs > repairs;
-		reader->state = IN_OBJECT;
+		reader->state = IFP_CHROME_IN_OBJECT;
 		if (!reader->array_form)
 			return 0;
 		begin_piece(reader, false);
 		more = ifp_pull_end(&reader->pull);
-		return more ? more : finish(reader);
+		return more ? more : ifp_chrome_finish(reader);
 	}
 	if (array_left_open(reader))
-		return finish(reader);
+		return ifp_chrome_finish(reader);
 	return take_element(reader, event);
-}
-
-void ifp_chrome_reader_salvage(struct ifp_chrome_reader *reader)
-{
-	reader->salvage = true;
-}
-
-struct ifp_chrome_damage ifp_chrome_reader_damage(const struct ifp_chrome_reader *reader)
-{
-	return reader->damage;
-}
-
-/* Notes what is wrong and goes on behind it. */
-static int note_damage(struct ifp_chrome_reader *reader)
-{
-	struct ifp_chrome_damage *damage = &reader->damage;
-
-	if (!damage->places++) {
-		damage->first_offset = ifp_pull_offset(&reader->pull);
-		ifp_error_text(damage->first_cause, sizeof(damage->first_cause));
-	}
-	ifp_error_clear();
-	reader->state = LOST;
-	return 0;
-}
-
-/* What lies between the last event or member given and this offset is lost. */
-static void count_lost(struct ifp_chrome_reader *reader, uint64_t offset)
-{
-	reader->damage.lost_bytes += offset - reader->taken_offset;
-	reader->taken_offset = offset;
-}
-
-static int end_of_salvage(struct ifp_chrome_reader *reader)
-{
-	ifp_error_clear(); /* where the file cannot be unpacked, which has been noted */
-	count_lost(reader, ifp_pull_offset(&reader->pull));
-	reader->damage.unread_bytes = ifp_input_unused_bytes(reader->input);
-	return finish(reader);
-}
-
-/* Whether what stands at a '{' is an event: 1 and the event; 0; negative errno. */
-static int try_event(struct ifp_chrome_reader *reader, struct ifp_event *event)
-{
-	uint64_t offset = ifp_pull_offset(&reader->pull);
-	int more;
-
-	reader->pull.depth = reader->array_form ? 1 : 2;
-	more = read_element(reader, event);
-	reader->between_events = more >= 0;
-	if (more > 0) {
-		count_lost(reader, offset);
-		reader->first_element = false;
-		reader->state = IN_EVENTS;
-	} else if (more == -EBADMSG) {
-		ifp_error_clear();
-		more = 0;
-	}
-	return more;
-}
-
-/* Goes to where the events or what follows them go on, if they do: 1 and the first event, or 0. */
-static int find_event(struct ifp_chrome_reader *reader, struct ifp_event *event)
-{
-	for (;;) {
-		int more = 0;
-
-		switch (ifp_seek(&reader->pull, reader->between_events)) {
-		case IFP_SEEK_EVENT:
-			more = try_event(reader, event);
-			break;
-		case IFP_SEEK_END_OF_EVENTS:
-			reader->between_events = false;
-			if (reader->array_form)
-				break;
-			count_lost(reader, ifp_pull_offset(&reader->pull));
-			reader->pull.depth = 1;
-			reader->first_member = false;
-			reader->state = IN_OBJECT;
-			return 0;
-		case IFP_SEEK_END_OF_TEXT:
-			return end_of_salvage(reader);
-		}
-		if (more)
-			return more;
-	}
 }
 
 int ifp_chrome_reader_next(struct ifp_chrome_reader *reader, struct ifp_event *event)
@@ -406,28 +253,28 @@ int ifp_chrome_reader_next(struct ifp_chrome_reader *reader, struct ifp_event *e
 
 	while (!result) {
 		switch (reader->state) {
-		case AT_START:
+		case IFP_CHROME_AT_START:
 			result = begin(reader);
 			break;
-		case IN_OBJECT:
+		case IFP_CHROME_IN_OBJECT:
 			result = next_member(reader);
 			break;
-		case IN_EVENTS:
+		case IFP_CHROME_IN_EVENTS:
 			result = next_element(reader, event);
 			break;
-		case LOST:
-			result = find_event(reader, event);
+		case IFP_CHROME_LOST:
+			result = ifp_chrome_find_event(reader, event);
 			break;
-		case AT_END:
+		case IFP_CHROME_AT_END:
 			return 0;
-		case BROKEN:
+		case IFP_CHROME_BROKEN:
 			return ifp_fail(-EBADMSG, "%s: damaged", reader->path);
 		}
-		if (result == -EBADMSG && reader->salvage && reader->events_seen)
-			result = note_damage(reader);
+		if (result == -EBADMSG && reader->salvage && reader->state != IFP_CHROME_AT_END)
+			result = ifp_chrome_note_damage(reader);
 	}
 	if (result < 0) {
-		reader->state = BROKEN;
+		reader->state = IFP_CHROME_BROKEN;
 		ifp_fail(result, "%s", reader->path);
 	}
 	return result;

@@ -29,9 +29,10 @@ void ifp_chrome_reader_close(struct ifp_chrome_reader **reader);
 int ifp_chrome_reader_next(struct ifp_chrome_reader *reader, struct ifp_event *event);
 
 /*
- * Makes next() go past damage within and behind the events instead of ending there: it gives every
- * event that is whole, and 0 at the end. What is no trace at all (no array of events is reached)
- * is refused as before. Call it before the first next().
+ * Makes next() go past damage before, within and behind the events instead of ending there: it
+ * gives every event that is whole, and 0 at the end. Events without an array around them are given,
+ * too. What is no trace at all, neither an array of events nor an event in it, is refused as
+ * before. Call it before the first next().
  */
 void ifp_chrome_reader_salvage(struct ifp_chrome_reader *reader);
 
@@ -62,6 +63,7 @@ struct ifp_chrome_counts {
 			      * escape, bytes that are no UTF-8, NaN, a comma behind the last, or
 			      * a slice without dur; and such a comma behind the last of them */
 	uint64_t set_aside;  /* not given: no name, no ph, times that are no numbers */
+	uint64_t empty;	     /* of those set aside: {}, which tracers put behind a last comma */
 	uint64_t bytes;	     /* of JSON read */
 	uint64_t file_bytes; /* of the file read, packed as it is */
 };

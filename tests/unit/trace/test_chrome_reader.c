@@ -233,6 +233,7 @@ static void what_is_no_event_is_set_aside_and_counted(void **state)
 	no_more_events(&f);
 	assert_int_equal(ifp_chrome_reader_counts(f.reader).events, 3);
 	assert_int_equal(ifp_chrome_reader_counts(f.reader).set_aside, 14);
+	assert_int_equal(ifp_chrome_reader_counts(f.reader).empty, 1); /* the fourth */
 	assert_int_equal(ifp_chrome_reader_counts(f.reader).repaired, 1);
 	close_all(&f);
 }

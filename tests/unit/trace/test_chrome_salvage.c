@@ -31,17 +31,31 @@ static const struct damaged texts[] = {
 	{HEAD, "", "", "", "the text ends"},
 	/* An event that is none. */
 	{HEAD EVENT(1) ",", OP "\"ts\":2 \"dur\":1},", EVENT(3) TAIL, "13", "',' or '}'"},
-	{HEAD EVENT(1) ",", OP "\"ts\":0x2,\"args\":{\"a\":[{},{},1],\"b\":{}}},\n  ",
-		EVENT(3) TAIL, "13", "0x78"},
+	{HEAD EVENT(1) ",", OP "\"ts\":0y2,\"args\":{\"a\":[{},{},1],\"b\":{}}},\n  ",
+		EVENT(3) TAIL, "13", "0x79"},
 	{HEAD "{\"ph\":\"X\"}", "{},", EVENT(3) "," EVENT(4) TAIL, "34", "',' or ']'"},
 	{HEAD EVENT(1) ",", OP "\"ts\":2,,\"dur\":1}]", ",\"traceName\":\"x\"}", "1", "0x2c"},
-	{"[" EVENT(1) ",", OP "\"ts\":tru},", EVENT(3) "]", "13", "a value"},
+	{"[" EVENT(1) ",", OP "\"ts\":@},", EVENT(3) "]", "13", "a value"},
 	/* A comma that is missing, and a bracket too many. */
 	{HEAD EVENT(1), "", EVENT(2) TAIL, "12", "',' or ']'"},
 	{HEAD EVENT(1), "},", EVENT(2) TAIL, "12", "',' or ']'"},
 	/* A hole in the middle: a quote is lost with it. */
 	{HEAD EVENT(1) ",", OP "\"ts\":2,\"dur\":1,\"x\":\"uv," EVENT(3) ",", EVENT(4) TAIL, "14",
 		"',' or '}'"},
+	/* Before the first event. */
+	{"{\"a\":1 ", "2,", "\"traceEvents\":[" EVENT(1) TAIL, "1", "',' or '}'"},
+	{"", "WARNING: {1}\n{\"schemaVersion\":1,", "\"traceEvents\":[" EVENT(1) TAIL, "1",
+		"an object"},
+	{"{\"a\":\"x\"", "y\",\"traceEvents\",", "\"traceEvents\" : [" EVENT(1) "]}", "1",
+		"',' or '}'"},
+	{"{", "\"a\":[{\"name\":\"no event\"}", "\"traceEvents\":[" EVENT(1) TAIL, "1",
+		"',' or ']'"},
+	{"", "\"ts\":2,\"dur\":5},", EVENT(1) "," EVENT(2) TAIL, "12", "an object"},
+	{"", "]}", EVENT(1) ",\n" EVENT(2) "]", "12", "an object"},
+	/* Events without an array around them. */
+	{EVENT(1) "\n", "", EVENT(2) "\n" EVENT(3) "\n", "123", "the end of the text"},
+	{EVENT(1), "", "," EVENT(2) "," EVENT(3), "123", "the end of the text"},
+	{EVENT(1), "", ",\n" EVENT(2) ",\n", "12", "the end of the text"},
 	/* More text behind the end. */
 	{HEAD EVENT(1) "]}", "\n{\"a\":1}", "", "1", "the end of the text"},
 };
@@ -63,7 +77,8 @@ static void check_text(const struct damaged *text)
 	no_more_events(&f);
 	no_more_events(&f);
 	damage = ifp_chrome_reader_damage(f.reader);
-	assert_int_equal(damage.places, 1);
+	if (damage.places != 1)
+		fail_msg("%s: %d places", json, (int)damage.places);
 	if (damage.lost_bytes != strlen(text->lost))
 		fail_msg("%s: %d bytes are lost, not %d", json, (int)damage.lost_bytes,
 			(int)strlen(text->lost));
@@ -82,6 +97,51 @@ static void whole_events_around_damage_are_given(void **state)
 	(void)state;
 	for (size_t i = 0; i < IFP_ARRAY_SIZE(texts); i++)
 		check_text(&texts[i]);
+}
+
+/* A byte of its name has changed: what is in it proves to be events. */
+static void events_in_an_array_of_another_name_are_given(void **state)
+{
+	static const char head[] = "{\"a\":1,\"traceEvemts\":[";
+	struct fixture f;
+
+	(void)state;
+	open_text(&f, "{\"a\":1,\"traceEvemts\":[" EVENT(1) "," EVENT(2) TAIL);
+	ifp_chrome_reader_salvage(f.reader);
+	next_event(&f);
+	next_event(&f);
+	assert_int_equal(f.event.start, 2000);
+	no_more_events(&f);
+	assert_int_equal(ifp_chrome_reader_damage(f.reader).places, 1);
+	assert_int_equal(ifp_chrome_reader_damage(f.reader).lost_bytes, strlen(head));
+	close_all(&f);
+}
+
+/* The base is found wherever it stands, or events would be placed in 1970. */
+static void damage_does_not_hide_the_base(void **state)
+{
+	static const char *const based[] = {
+		HEAD EVENT(1) "],\"baseTimeNanoseconds\":5000 1}",
+		HEAD "{\"name\":\"\\\"baseTimeNanoseconds\\\":7\" 1}," EVENT(
+			1) "],"
+			   "\"baseTimeNanoseconds\":5000}",
+		"{\"a\" 1,\"baseTimeNanoseconds\" : 5000,\"traceEvents\":[" EVENT(1) "]}",
+		"\"x\":1}," EVENT(1) "],\"baseTimeNanoseconds\":5000}",
+		"{\"a\":\"\"baseTimeNanoseconds\"\",\"traceEvents\":[" EVENT(
+			1) "],\"baseTimeNanoseconds\":5000}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(based); i++) {
+		struct fixture f;
+
+		open_text(&f, based[i]);
+		ifp_chrome_reader_salvage(f.reader);
+		next_event(&f);
+		if (f.event.start != 6000)
+			fail_msg("%s: %d", based[i], (int)f.event.start);
+		close_all(&f);
+	}
 }
 
 static void members_behind_the_damage_are_kept(void **state)
@@ -234,6 +294,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole_events_around_damage_are_given),
+		cmocka_unit_test(events_in_an_array_of_another_name_are_given),
+		cmocka_unit_test(damage_does_not_hide_the_base),
 		cmocka_unit_test(members_behind_the_damage_are_kept),
 		cmocka_unit_test(every_place_counts),
 		cmocka_unit_test(whole_files_have_no_damage),
