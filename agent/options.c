@@ -17,6 +17,7 @@ const struct ifp_agent_options ifp_agent_option_defaults = {
 	.warmup = 1,
 	.duration_ns = 2 * IFP_NS_PER_S,
 	.spool_bytes = INT64_C(1) << 30,
+	.limits = IFP_TIMELINE_LIMITS_DEFAULT,
 };
 
 static const struct ifp_option options[] = {
@@ -52,6 +53,7 @@ static const struct ifp_option options[] = {
 	{.name = "spool-size", .argument = "BYTES", .type = IFP_OPTION_BYTES,
 		.offset = OFFSET(spool_bytes),
 		.doc = "Disk space in $TMPDIR for what the collector cannot take yet. Default: 1GiB."},
+	IFP_TIMELINE_OPTIONS(struct ifp_agent_options, limits, NULL, NULL),
 	{.name = "quiet", .letter = 'q', .type = IFP_OPTION_FLAG, .offset = OFFSET(quiet),
 		.doc = "Print warnings and errors only."},
 	{.name = "off", .type = IFP_OPTION_FLAG, .offset = OFFSET(off),

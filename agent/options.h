@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/options.h"
+#include "core/timeline_limits.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,6 +25,7 @@ struct ifp_agent_options {
 	const char *key_file;
 	int clock; /* enum ifp_clock_choice */
 	int64_t spool_bytes;
+	struct ifp_timeline_limits limits; /* for a collector that is started */
 	bool quiet;
 	bool off;
 };

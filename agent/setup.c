@@ -39,6 +39,7 @@ static int meet(struct ifp_agent *agent, bool *usage)
 		.identity = &agent->identity,
 		.collector = options->collector,
 		.key_file = options->key_file,
+		.limits = options->limits,
 		.collector_executable = agent->paths.collector,
 		.deadline_ms = MEET_MS,
 	};

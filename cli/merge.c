@@ -25,7 +25,10 @@ struct values {
 	bool archive_only;
 	bool strict;
 	bool json;
+	struct ifp_timeline_limits limits;
 };
+
+static const struct values defaults = {.limits = IFP_TIMELINE_LIMITS_DEFAULT};
 
 static const struct ifp_option options[] = {
 	{.name = "output",
@@ -59,6 +62,7 @@ static const struct ifp_option options[] = {
 		       "missing, or it is not certain which file is which rank.",
 		.type = IFP_OPTION_FLAG,
 		.offset = offsetof(struct values, strict)},
+	IFP_TIMELINE_OPTIONS(struct values, limits, "", ""),
 	{.name = "json",
 		.environment = "",
 		.doc = "Print the result as one JSON object.",
@@ -257,7 +261,7 @@ static int write_run(const struct values *v, struct ifp_import *import, const ch
 		return err;
 	cJSON_AddStringToObject(result, "archive", archive);
 	if (!v->archive_only)
-		err = ifp_outputs_draw(archive, v->output, result);
+		err = ifp_outputs_draw(archive, v->output, &v->limits, result);
 	if (err)
 		return err;
 	add_sources(result, import);
@@ -295,6 +299,7 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 const struct ifp_verb ifp_verb_merge = {
 	.command = &command,
 	.values_bytes = sizeof(struct values),
+	.defaults = &defaults,
 	.min_arguments = 1,
 	.max_arguments = SIZE_MAX,
 	.run = run,

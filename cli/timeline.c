@@ -11,11 +11,15 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 struct values {
 	const char *output;
+	struct ifp_timeline_limits limits;
 };
+
+static const struct values defaults = {.limits = IFP_TIMELINE_LIMITS_DEFAULT};
 
 static const struct ifp_option options[] = {
 	{.name = "output",
@@ -25,6 +29,7 @@ static const struct ifp_option options[] = {
 		.doc = "The directory to write to; it is made when there is none.",
 		.type = IFP_OPTION_TEXT,
 		.offset = offsetof(struct values, output)},
+	IFP_TIMELINE_OPTIONS(struct values, limits, "", ""),
 };
 
 static const struct ifp_command_section sections[] = {
@@ -59,6 +64,17 @@ static int print_command(const char *output)
 	return ifp_buf_status(&word);
 }
 
+/* What of the run the files do not hold for their limits. */
+static void print_reduced(const struct ifp_run *run)
+{
+	for (uint32_t i = 0; i < ifp_run_ledger_count(run); i++) {
+		const struct ifp_ledger_row *row = ifp_run_ledger(run, i);
+
+		if (!strcmp(row->what, "ranks-reduced"))
+			printf("%s: %s\n", row->what, row->why);
+	}
+}
+
 static void print_files(const struct ifp_timeline_result *result)
 {
 	for (uint32_t i = 0; i < result->count; i++)
@@ -72,6 +88,7 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 	IFP_CLEANUP(ifp_timeline_result_free) struct ifp_timeline_result result = {0};
 	IFP_CLEANUP(ifp_run_close) struct ifp_run *archive = NULL;
 	IFP_CLEANUP_REPORT struct ifp_report report = {0};
+	struct ifp_timeline_wish wish = {.limits = v->limits};
 	char path[PATH_MAX];
 	int err;
 
@@ -83,14 +100,17 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 	if (!err && mkdir(v->output, 0777) < 0 && errno != EEXIST)
 		err = ifp_fail_errno("create %s", v->output);
 	if (!err)
-		err = ifp_timeline_draw(archive, v->output, &result);
-	if (!err)
 		err = ifp_report_make(archive, &report);
+	wish.first_ranks = report.first_ranks;
+	wish.first_rank_count = report.first_rank_count;
+	if (!err)
+		err = ifp_timeline_draw(archive, v->output, &wish, &result);
 	if (!err)
 		err = ifp_report_write(&report, v->output);
 	if (err < 0)
 		return err;
 	puts(report.headline);
+	print_reduced(archive);
 	print_files(&result);
 	err = print_command(v->output);
 	return err < 0 ? err : IFP_EXIT_OK;
@@ -99,6 +119,7 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 const struct ifp_verb ifp_verb_timeline = {
 	.command = &command,
 	.values_bytes = sizeof(struct values),
+	.defaults = &defaults,
 	.min_arguments = 1,
 	.max_arguments = 1,
 	.run = run,

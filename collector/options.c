@@ -12,6 +12,7 @@
 const struct ifp_collector_options ifp_collector_option_defaults = {
 	.ready_fd = STDOUT_FILENO,
 	.idle_ns = 60 * IFP_NS_PER_S,
+	.limits = IFP_TIMELINE_LIMITS_DEFAULT,
 };
 
 /* Environment variables of its own: the agent's are in the environment of a collector it starts. */
@@ -68,6 +69,8 @@ static const struct ifp_option options[] = {
 		.environment = "INFPROF_COLLECTOR_IDLE_TIMEOUT",
 		.offset = OFFSET(idle_ns),
 		.doc = "Exit when no agent has come for so long after the start. Default: 1min."},
+	IFP_TIMELINE_OPTIONS(struct ifp_collector_options, limits, "INFPROF_COLLECTOR_RANKS_BUDGET",
+		"INFPROF_COLLECTOR_MAX_RANKS_FILES"),
 	{.name = "ready-fd",
 		.argument = "FD",
 		.type = IFP_OPTION_INT,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/options.h"
+#include "core/timeline_limits.h"
 
 #include <stdint.h>
 
@@ -15,6 +16,7 @@ struct ifp_collector_options {
 	int64_t ready_fd;
 	int64_t idle_ns;
 	const char *keygen;
+	struct ifp_timeline_limits limits;
 };
 
 extern const struct ifp_collector_options ifp_collector_option_defaults;

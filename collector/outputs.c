@@ -91,16 +91,16 @@ static void add_drawn(cJSON *files, const struct ifp_timeline_result *result, co
 	for (uint32_t i = 1; i < result->count; i++)
 		bytes += stat(result->files[i].path, &st) ? 0 : (uint64_t)st.st_size;
 	if (result->count > 1 && asprintf(&ranks, "%s/ranks", output) > 0)
-		cJSON_AddNumberToObject(
-			add_place(files, ranks, bytes), "files", result->count - 1);
+		cJSON_AddNumberToObject(add_place(files, ranks, bytes), "files", result->count - 1);
 }
 
-static void draw_timeline(struct ifp_run *run, const char *output, cJSON *lines, cJSON *files)
+static void draw_timeline(struct ifp_run *run, const char *output,
+	const struct ifp_timeline_wish *wish, cJSON *lines, cJSON *files)
 {
 	IFP_CLEANUP(ifp_timeline_result_free) struct ifp_timeline_result result = {0};
 	char cause[800], text[1024];
 
-	if (ifp_timeline_draw(run, output, &result)) {
+	if (ifp_timeline_draw(run, output, wish, &result)) {
 		ifp_error_text(cause, sizeof(cause));
 		ifp_log_chain(IFP_LOG_ERROR);
 		snprintf(text, sizeof(text), "the timeline was not drawn: %s", cause);
@@ -110,20 +110,26 @@ static void draw_timeline(struct ifp_run *run, const char *output, cJSON *lines,
 	add_drawn(files, &result, output);
 }
 
-int ifp_outputs_draw(const char *archive, const char *output, cJSON *verdict)
+int ifp_outputs_draw(const char *archive, const char *output,
+	const struct ifp_timeline_limits *limits, cJSON *verdict)
 {
 	IFP_CLEANUP(ifp_run_close) struct ifp_run *run = NULL;
 	IFP_CLEANUP_REPORT struct ifp_report report = {0};
 	cJSON *lines = cJSON_AddArrayToObject(verdict, "lines");
 	cJSON *files = cJSON_AddArrayToObject(verdict, "files");
 	IFP_CLEANUP_BUF struct ifp_buf command = {0};
-	int err = ifp_run_open(archive, &run);
+	struct ifp_timeline_wish wish = {.limits = *limits};
+	int report_err, err = ifp_run_open(archive, &run);
 
 	if (err)
 		return err;
 	add_file(files, archive);
-	draw_timeline(run, output, lines, files);
-	if ((err = ifp_report_make(run, &report)) || (err = ifp_report_write(&report, output)))
+	/* Before the timeline, which shows the ranks of the verdict before others. */
+	report_err = ifp_report_make(run, &report);
+	wish.first_ranks = report.first_ranks;
+	wish.first_rank_count = report.first_rank_count;
+	draw_timeline(run, output, &wish, lines, files);
+	if ((err = report_err) || (err = ifp_report_write(&report, output)))
 		return err;
 	add_file_in(files, output, "report.txt");
 	add_file_in(files, output, "report.json");

@@ -2,6 +2,8 @@
 /* Everything that is made of a run's archive: timelines, report, the verdict for the terminal. */
 #pragma once
 
+#include "core/timeline_limits.h"
+
 #include <cjson/cJSON.h>
 
 /* At most so many lines of the ledger go to the terminal; report.txt has them all. */
@@ -12,4 +14,5 @@
  * (docs/protocol.md) to verdict. Where the timeline cannot be drawn the report is made all the
  * same, and a line says so. 0 or negative errno when there is no verdict.
  */
-int ifp_outputs_draw(const char *archive, const char *output, cJSON *verdict);
+int ifp_outputs_draw(const char *archive, const char *output,
+	const struct ifp_timeline_limits *limits, cJSON *verdict);

@@ -99,7 +99,8 @@ int ifp_collector_serve(const struct ifp_collector_options *options)
 		.job = options->job,
 		.world = (uint32_t)options->world,
 		.idle_ns = options->idle_ns,
-		.draw = ifp_outputs_draw};
+		.draw = ifp_outputs_draw,
+		.limits = options->limits};
 	char text[1024];
 	int err = output ? set_up(options, &config, &server, &session)
 			 : ifp_fail(-ENOMEM, "out of memory for a path");

@@ -79,21 +79,31 @@ static bool take_value(struct scan *scan, struct ifp_str *value)
 	return value->len_bytes && !depth;
 }
 
+bool ifp_args_next(struct ifp_str args, uint32_t *at, struct ifp_str *key, struct ifp_str *value)
+{
+	struct scan scan = {.text = args.ptr, .len_bytes = args.len_bytes, .at = *at};
+	struct ifp_str name, found;
+
+	if (!take(&scan, *at ? ',' : '{') || !take_string(&scan, &name) || !take(&scan, ':') ||
+		!take_value(&scan, &found))
+		return false;
+	*at = (uint32_t)scan.at;
+	*key = name;
+	*value = found;
+	return true;
+}
+
 bool ifp_args_find(struct ifp_str args, const char *key, struct ifp_str *value)
 {
-	struct scan scan = {.text = args.ptr, .len_bytes = args.len_bytes};
 	struct ifp_str wanted = ifp_str(key), name, found;
+	uint32_t at = 0;
 
-	if (!take(&scan, '{'))
-		return false;
-	do {
-		if (!take_string(&scan, &name) || !take(&scan, ':') || !take_value(&scan, &found))
-			return false;
+	while (ifp_args_next(args, &at, &name, &found)) {
 		if (ifp_str_equal(name, wanted)) {
 			*value = found;
 			return true;
 		}
-	} while (take(&scan, ','));
+	}
 	return false;
 }
 

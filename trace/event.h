@@ -96,5 +96,11 @@ struct ifp_event {
  */
 bool ifp_args_find(struct ifp_str args, const char *key, struct ifp_str *value);
 
-/* As above for an integer value that fits an int64_t. */
+/*
+ * The members one after the other: *at is 0 for the first and moves on. False behind the last one,
+ * and where the text is no JSON object.
+ */
+bool ifp_args_next(struct ifp_str args, uint32_t *at, struct ifp_str *key, struct ifp_str *value);
+
+/* As ifp_args_find() for an integer value that fits an int64_t. */
 bool ifp_args_find_int(struct ifp_str args, const char *key, int64_t *value);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,14 +19,14 @@
 #include <unistd.h>
 
 #define LINE_BYTES 1024
-#define MAX_ARGUMENTS 16
+#define MAX_ARGUMENTS 24
 
 /* The collector's end of the pipe: any number that is not taken; behind stdin, stdout, stderr. */
 #define READY_FD 3
 
 struct arguments {
 	const char *argv[MAX_ARGUMENTS];
-	char world[16], ready[16];
+	char world[16], ready[16], ranks_bytes[24], ranks_files[24];
 };
 
 static void make_arguments(const struct ifp_collector_request *request, struct arguments *a)
@@ -34,6 +35,8 @@ static void make_arguments(const struct ifp_collector_request *request, struct a
 
 	snprintf(a->world, sizeof(a->world), "%u", request->world);
 	snprintf(a->ready, sizeof(a->ready), "%d", READY_FD);
+	snprintf(a->ranks_bytes, sizeof(a->ranks_bytes), "%" PRId64, request->limits.ranks_bytes);
+	snprintf(a->ranks_files, sizeof(a->ranks_files), "%" PRId64, request->limits.ranks_files);
 	a->argv[n++] = request->executable;
 	a->argv[n++] = "--listen";
 	a->argv[n++] = request->listen;
@@ -45,6 +48,10 @@ static void make_arguments(const struct ifp_collector_request *request, struct a
 	a->argv[n++] = a->world;
 	a->argv[n++] = "--ready-fd";
 	a->argv[n++] = a->ready;
+	a->argv[n++] = "--ranks-budget";
+	a->argv[n++] = a->ranks_bytes;
+	a->argv[n++] = "--max-ranks-files";
+	a->argv[n++] = a->ranks_files;
 	if (request->key_file) {
 		a->argv[n++] = "--key-file";
 		a->argv[n++] = request->key_file;

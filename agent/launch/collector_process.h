@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include "core/timeline_limits.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,6 +18,7 @@ struct ifp_collector_request {
 	const char *job;
 	const char *key_file; /* NULL = no encryption */
 	uint32_t world;
+	struct ifp_timeline_limits limits;
 };
 
 struct ifp_collector_process {

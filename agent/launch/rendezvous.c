@@ -76,6 +76,7 @@ static int start_collector(const struct ifp_rendezvous_wish *wish, const char *l
 		.job = wish->identity->job,
 		.key_file = key_file,
 		.world = wish->identity->world,
+		.limits = wish->limits,
 	};
 	int err;
 

@@ -18,7 +18,8 @@ struct ifp_rendezvous_wish {
 	const char *key_file;		  /* given by the user; NULL = none */
 	const char *collector_executable; /* rank 0 */
 	const char *output_parent;	  /* where the ranks of several hosts meet */
-	const char *output;  /* directory of the run; rank 0 when it starts a collector */
+	const char *output; /* directory of the run; rank 0 when it starts a collector */
+	struct ifp_timeline_limits limits; /* for the collector that rank 0 starts */
 	int64_t deadline_ms; /* for the collector's start and for waiting for rank 0 */
 };
 

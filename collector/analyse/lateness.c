@@ -203,6 +203,22 @@ static void describe_candidate(struct work *w, struct ifp_lateness *out)
 	out->late_ns = ifp_median(w->values, w->steps);
 }
 
+/* The ranks to compare the candidate with, by the sums of their latenesses. */
+static void find_peers(struct work *w, struct ifp_lateness *out)
+{
+	int64_t median_ns;
+
+	for (uint32_t r = 0; r < w->ranks; r++) {
+		if (w->sums_ns[r] < w->sums_ns[out->earliest])
+			out->earliest = r;
+		w->values[r] = w->sums_ns[r];
+	}
+	median_ns = ifp_median(w->values, w->ranks);
+	for (uint32_t r = 0; r < w->ranks; r++)
+		if (llabs(w->sums_ns[r] - median_ns) < llabs(w->sums_ns[out->middle] - median_ns))
+			out->middle = r;
+}
+
 static void test(struct work *w, struct ifp_lateness *out)
 {
 	bool regular;
@@ -211,6 +227,7 @@ static void test(struct work *w, struct ifp_lateness *out)
 	limit_hiccups(w);
 	observed_ns = largest_sum(w);
 	out->candidate = ifp_index_of_largest(w->sums_ns, w->ranks);
+	find_peers(w, out);
 	fill_lateness(w); /* without the limits */
 	describe_candidate(w, out);
 	regular = (uint64_t)out->steps_late * 100 >= (uint64_t)w->steps * MIN_LAST_PERCENT;

@@ -30,10 +30,11 @@ struct ifp_lateness {
 	bool enough_steps; /* nothing else can be true without */
 	bool late;	   /* the candidate is late: 1, 2 and 3 hold */
 	uint32_t candidate;
-	int64_t late_ns;       /* its median lateness */
-	uint32_t steps_late;   /* steps in which it was the last */
-	double p;	       /* of 1.; 1 when it was not tested */
-	int64_t spread_min_ns; /* last minus first arrival, over the steps */
+	uint32_t earliest, middle; /* with the smallest and the median mean lateness */
+	int64_t late_ns;	   /* its median lateness */
+	uint32_t steps_late;	   /* steps in which it was the last */
+	double p;		   /* of 1.; 1 when it was not tested */
+	int64_t spread_min_ns;	   /* last minus first arrival, over the steps */
 	int64_t spread_max_ns;
 	uint32_t most_last;	/* in so many steps was the rank last that was it most often */
 	bool another_each_time; /* no rank was the last in two steps on end */

@@ -101,6 +101,8 @@ static void copy_lateness(const struct comparison *c, const struct ifp_arrivals 
 	verdict->steps = arrivals->step_count;
 	verdict->steps_skipped = arrivals->steps_skipped;
 	verdict->rank = c->ranks[lateness->candidate]->rank;
+	verdict->earliest = c->ranks[lateness->earliest]->rank;
+	verdict->middle = c->ranks[lateness->middle]->rank;
 	verdict->late_ns = lateness->late_ns;
 	verdict->steps_late = lateness->steps_late;
 	verdict->p = lateness->p;

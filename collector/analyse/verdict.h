@@ -49,6 +49,8 @@ struct ifp_verdict {
 	uint32_t steps_skipped; /* not the same collectives on all ranks */
 	uint32_t steps_needed;	/* for that many ranks */
 	uint32_t rank;		/* the candidate; the late rank when LATE */
+	uint32_t earliest;	/* the rank that arrives first, by its mean lateness; LATE alone */
+	uint32_t middle;	/* the rank in the middle between both; LATE alone */
 	int64_t late_ns;	/* its median lateness */
 	uint32_t steps_late;	/* steps in which it was the last */
 	double p;

@@ -8,6 +8,8 @@
 #include "collector/receive/server.h"
 #include "core/time.h"
 
+#include "core/timeline_limits.h"
+
 #include <cjson/cJSON.h>
 #include <stdint.h>
 
@@ -18,7 +20,8 @@
  * Makes all outputs of the archive in the directory, and the VERDICT document from them (text,
  * lines, files, command; docs/protocol.md). 0 or negative errno. Runs in a process of its own.
  */
-typedef int ifp_session_draw(const char *archive, const char *output, cJSON *verdict);
+typedef int ifp_session_draw(const char *archive, const char *output,
+	const struct ifp_timeline_limits *limits, cJSON *verdict);
 
 struct ifp_session_config {
 	const char *output;	/* an existing directory; the archive is run.ifp in it */
@@ -27,6 +30,7 @@ struct ifp_session_config {
 	const char *server_key; /* public, for clock exchanges; NULL = no encryption */
 	int64_t idle_ns;	/* without a HELLO for so long: the end */
 	ifp_session_draw *draw;
+	struct ifp_timeline_limits limits; /* for draw */
 	int stop_fd; /* readable = finish what is stored, draw, end; -1 = none */
 };
 

@@ -45,7 +45,8 @@ static _Noreturn void draw(const struct ifp_session *session, int pipe)
 	int err;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a collector that is started again draws anew */
-	err = session->config->draw(session->archive_path, session->config->output, verdict);
+	err = session->config->draw(
+		session->archive_path, session->config->output, &session->config->limits, verdict);
 	if (err)
 		ifp_log_chain(IFP_LOG_ERROR);
 	text = err ? NULL : cJSON_PrintUnformatted(verdict);

@@ -10,6 +10,18 @@
 #include <string.h>
 #include <unistd.h>
 
+static void name_first_ranks(struct ifp_report *report)
+{
+	const struct ifp_verdict *verdict = &report->verdict;
+
+	if (verdict->kind != IFP_VERDICT_LATE)
+		return;
+	report->first_ranks[0] = verdict->rank;
+	report->first_ranks[1] = verdict->earliest;
+	report->first_ranks[2] = verdict->middle;
+	report->first_rank_count = 3;
+}
+
 int ifp_report_make(struct ifp_run *run, struct ifp_report *out)
 {
 	IFP_CLEANUP_REPORT struct ifp_report report = {.run = run, .job = ifp_job_of(run)};
@@ -20,6 +32,7 @@ int ifp_report_make(struct ifp_run *run, struct ifp_report *out)
 		err = ifp_verdict_reach(&report.activity, &report.verdict);
 	if (err < 0)
 		return ifp_fail(err, "analyse the run");
+	name_first_ranks(&report);
 	ifp_headline(&report.job, &report.verdict, &line);
 	err = ifp_buf_status(&line);
 	if (err < 0)

@@ -18,6 +18,9 @@ struct ifp_report {
 	struct ifp_verdict verdict;
 	struct ifp_job job;
 	char headline[512]; /* the verdict in one line */
+	/* To look at before all others: a late rank, the earliest, the one in the middle. */
+	uint32_t first_ranks[3];
+	uint32_t first_rank_count;
 };
 
 /* Reads all events of the run. */

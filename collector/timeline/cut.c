@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/timeline/cut.h"
 
+#include "collector/timeline/analysis_element.h"
 #include "collector/timeline/categories.h"
 #include "collector/timeline/sheet.h"
 #include "collector/timeline/window.h"
@@ -12,6 +13,7 @@
 /* One step on one rank: how many collectives of each library, and kernels launched in NCCL's. */
 struct tally {
 	int64_t number;
+	int64_t length_ns;
 	uint32_t gloo, nccl, launches;
 };
 
@@ -19,6 +21,7 @@ struct rank_tally {
 	struct tally *steps;
 	uint32_t count;
 	bool recorded; /* there are operators */
+	uint64_t most_bytes;
 };
 
 struct survey {
@@ -64,8 +67,10 @@ static int tally_rank(const struct ifp_rank_view *view, struct rank_tally *tally
 	if (!tally->steps || !until)
 		return ifp_fail(-ENOMEM, "out of memory for %u steps", steps->count);
 	tally->count = steps->count;
-	for (uint32_t i = 0; i < steps->count; i++)
+	for (uint32_t i = 0; i < steps->count; i++) {
 		tally->steps[i].number = steps->items[i].number;
+		tally->steps[i].length_ns = steps->items[i].end_ns - steps->items[i].start_ns;
+	}
 	for (uint64_t i = 0; i < view->loaded.count; i++) {
 		const struct ifp_timed_event *timed = &view->loaded.events[i];
 		const struct ifp_step *step = ifp_steps_at(steps, timed->start_ns);
@@ -99,6 +104,7 @@ static int survey_rank(struct ifp_run *run, uint32_t i, struct survey *survey)
 		return err;
 	extent = ifp_window_extent(&view);
 	survey->ranks[i].recorded = extent.end_ns >= extent.start_ns;
+	survey->ranks[i].most_bytes = ifp_analysis_most_bytes(&view);
 	err = ifp_window_trim(run, &view);
 	return err ? err : tally_rank(&view, &survey->ranks[i], &survey->nccl);
 }
@@ -161,7 +167,21 @@ static int compare_number(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
-static int choose(struct ifp_run *run, const struct survey *survey, struct ifp_cut *cut)
+/* Over the ranks that have the step. */
+static int64_t mean_length_ns(const struct survey *survey, int64_t number)
+{
+	int64_t sum_ns = 0, count = 0;
+
+	for (uint32_t i = 0; i < survey->count; i++) {
+		const struct tally *step = find_step(&survey->ranks[i], number);
+
+		sum_ns += step ? step->length_ns : 0;
+		count += step != NULL;
+	}
+	return count ? sum_ns / count : 0;
+}
+
+static int choose_steps(struct ifp_run *run, const struct survey *survey, struct ifp_cut *cut)
 {
 	const struct rank_tally *first = first_with_steps(survey);
 	uint64_t missing = 0, unequal = 0;
@@ -172,7 +192,8 @@ static int choose(struct ifp_run *run, const struct survey *survey, struct ifp_c
 	if (!first)
 		return 0;
 	cut->numbers = calloc(first->count, sizeof(*cut->numbers));
-	if (!cut->numbers)
+	cut->length_ns = calloc(first->count, sizeof(*cut->length_ns));
+	if (!cut->numbers || !cut->length_ns)
 		return ifp_fail(-ENOMEM, "out of memory for %u steps", first->count);
 	for (uint32_t i = 0; i < first->count; i++) {
 		enum verdict verdict = judge(survey, &first->steps[i]);
@@ -183,12 +204,35 @@ static int choose(struct ifp_run *run, const struct survey *survey, struct ifp_c
 		unequal += verdict == UNEQUAL;
 	}
 	qsort(cut->numbers, cut->count, sizeof(*cut->numbers), compare_number);
+	for (uint32_t i = 0; i < cut->count; i++)
+		cut->length_ns[i] = mean_length_ns(survey, cut->numbers[i]);
 	err = ifp_sheet_left_out(run, IFP_FRAME_NO_RANK, missing,
 		"ranks/: steps that were not recorded on all ranks");
 	if (!err)
 		err = ifp_sheet_left_out(run, IFP_FRAME_NO_RANK, unequal,
 			"ranks/: steps in which the ranks made different numbers of collectives");
 	return err;
+}
+
+static bool has_file(const struct survey *survey, const struct ifp_cut *cut, uint32_t i)
+{
+	return survey->ranks[i].recorded &&
+	       (!cut->by_steps || (cut->count && survey->ranks[i].count));
+}
+
+static int choose_ranks(const struct survey *survey, struct ifp_cut *cut)
+{
+	cut->ranks = calloc(survey->count + 1u, sizeof(*cut->ranks));
+	cut->most_bytes = calloc(survey->count + 1u, sizeof(*cut->most_bytes));
+	if (!cut->ranks || !cut->most_bytes)
+		return ifp_fail(-ENOMEM, "out of memory for %u ranks", survey->count);
+	for (uint32_t i = 0; i < survey->count; i++) {
+		if (!has_file(survey, cut, i))
+			continue;
+		cut->most_bytes[cut->rank_count] = survey->ranks[i].most_bytes;
+		cut->ranks[cut->rank_count++] = i;
+	}
+	return 0;
 }
 
 static bool any_recorded(const struct survey *survey)
@@ -232,7 +276,9 @@ int ifp_cut_find(struct ifp_run *run, struct ifp_cut *cut)
 	for (uint32_t i = 0; i < survey.count && !err; i++)
 		err = survey_rank(run, i, &survey);
 	if (!err)
-		err = choose(run, &survey, &found);
+		err = choose_steps(run, &survey, &found);
+	if (!err)
+		err = choose_ranks(&survey, &found);
 	if (!err)
 		err = account_ranks(run, &survey, found.by_steps);
 	if (err)
@@ -242,14 +288,38 @@ int ifp_cut_find(struct ifp_run *run, struct ifp_cut *cut)
 	return 0;
 }
 
+static const int64_t *find_number(const struct ifp_cut *cut, int64_t number)
+{
+	return cut->count
+		       ? bsearch(&number, cut->numbers, cut->count, sizeof(number), compare_number)
+		       : NULL;
+}
+
 bool ifp_cut_holds(const struct ifp_cut *cut, int64_t number)
 {
-	return cut->count &&
-	       bsearch(&number, cut->numbers, cut->count, sizeof(number), compare_number);
+	return find_number(cut, number) != NULL;
+}
+
+uint32_t ifp_cut_place(const struct ifp_cut *cut, int64_t number)
+{
+	const int64_t *found = find_number(cut, number);
+
+	return found ? (uint32_t)(found - cut->numbers) : UINT32_MAX;
+}
+
+void ifp_cut_reduce(struct ifp_cut *cut, uint32_t first, uint32_t count)
+{
+	cut->reduced |= count < cut->count;
+	memmove(cut->numbers, cut->numbers + first, count * sizeof(*cut->numbers));
+	memmove(cut->length_ns, cut->length_ns + first, count * sizeof(*cut->length_ns));
+	cut->count = count;
 }
 
 void ifp_cut_free(struct ifp_cut *cut)
 {
 	free(cut->numbers);
+	free(cut->length_ns);
+	free(cut->ranks);
+	free(cut->most_bytes);
 	*cut = (struct ifp_cut){0};
 }

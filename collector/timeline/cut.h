@@ -12,16 +12,27 @@
 #include <stdint.h>
 
 struct ifp_cut {
-	bool by_steps;	  /* false: no rank has steps, everything recorded is drawn */
-	int64_t *numbers; /* of the steps, rising */
+	bool by_steps;	    /* false: no rank has steps, everything recorded is drawn */
+	int64_t *numbers;   /* of the steps, rising */
+	int64_t *length_ns; /* of each, mean over the ranks */
 	uint32_t count;
-	bool nccl; /* which library's collectives are told to the plug-in: it takes one alone */
+	bool reduced; /* ifp_cut_reduce() took steps away */
+	bool nccl;    /* which library's collectives are told to the plug-in: it takes one alone */
+	uint32_t *ranks;      /* places in the run of those that can have a file, rising */
+	uint64_t *most_bytes; /* of each, what its file has at most */
+	uint32_t rank_count;
 };
 
 /* Loads one rank after the other. What is left out goes to the run's ledger. */
 int ifp_cut_find(struct ifp_run *run, struct ifp_cut *cut);
 
 bool ifp_cut_holds(const struct ifp_cut *cut, int64_t number);
+
+/* Which of the cut's steps this is; UINT32_MAX = none. */
+uint32_t ifp_cut_place(const struct ifp_cut *cut, int64_t number);
+
+/* Keeps count steps from the one at place first on. */
+void ifp_cut_reduce(struct ifp_cut *cut, uint32_t first, uint32_t count);
 
 /*
  * The plug-in's name of an event that it is to take as a collective; NULL when it is none, or one

@@ -57,6 +57,15 @@ bool ifp_selection_in_steps(const struct ifp_selection *selection, int64_t at_ns
 	return !selection->cut->by_steps || ifp_steps_at(&selection->view->steps, at_ns);
 }
 
+/* Any number where there are no steps. */
+static uint32_t step_at(const struct ifp_selection *selection, int64_t at_ns)
+{
+	const struct ifp_steps *steps = &selection->view->steps;
+	const struct ifp_step *step = ifp_steps_at(steps, at_ns);
+
+	return step ? (uint32_t)(step - steps->items) : 0;
+}
+
 static bool is_collective(
 	const struct ifp_selection *selection, const struct ifp_timed_event *timed)
 {
@@ -96,8 +105,8 @@ static int take_launch(struct ifp_selection *selection, const struct ifp_timed_e
 		slice->external = 0;
 	if (!timed->event.correlation)
 		return 0;
-	return ifp_id_map_set(
-		&selection->launches, ifp_selection_correlation(selection, timed), slice->external);
+	return ifp_id_map_set(&selection->launches, ifp_selection_correlation(selection, timed),
+		selection->slices.count);
 }
 
 static bool has_device(const struct ifp_event *event)
@@ -109,15 +118,18 @@ static bool has_device(const struct ifp_event *event)
 static bool take_device(struct ifp_selection *selection, const struct ifp_timed_event *timed,
 	struct ifp_slice *slice)
 {
-	uint64_t known;
+	uint64_t known, launch;
 
 	if (!has_device(&timed->event)) {
 		selection->no_device++;
 		return false;
 	}
-	if (ifp_id_map_get(&selection->launches, ifp_selection_correlation(selection, timed),
-		    &slice->external))
+	if (ifp_id_map_get(
+		    &selection->launches, ifp_selection_correlation(selection, timed), &launch)) {
+		slice->external = selection->slices.items[launch].external;
+		slice->step = selection->slices.items[launch].step;
 		return true;
+	}
 	if (timed->event.correlation || !ifp_selection_in_steps(selection, timed->start_ns)) {
 		selection->outside++;
 		return false;
@@ -137,6 +149,7 @@ static int take(struct ifp_selection *selection, uint64_t i, enum ifp_role role)
 		.dur_ns = timed->dur_ns,
 		.lane = selection->view->lane_of[i],
 		.event = (uint32_t)i,
+		.step = step_at(selection, timed->start_ns),
 	};
 	int err = 0;
 

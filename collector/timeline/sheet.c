@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #define GZIP_LEVEL 6
+#define BETWEEN_BYTES 2 /* a comma and an end of line */
 
 int ifp_sheet_open(const char *path, const char *members, struct ifp_sheet *sheet)
 {
@@ -31,14 +32,21 @@ void ifp_sheet_abandon(struct ifp_sheet *sheet)
 	if (sheet->writer)
 		ifp_chrome_writer_abandon(&sheet->writer);
 	ifp_buf_free(&sheet->text);
+	ifp_buf_free(&sheet->measured);
 	free(sheet->path);
 	*sheet = (struct ifp_sheet){0};
 }
 
 void ifp_sheet_add(struct ifp_sheet *sheet, const struct ifp_chrome_element *element)
 {
-	ifp_chrome_writer_add(sheet->writer, element);
 	sheet->events++;
+	if (sheet->writer) {
+		ifp_chrome_writer_add(sheet->writer, element);
+		return;
+	}
+	ifp_buf_clear(&sheet->measured);
+	ifp_chrome_element_append(&sheet->measured, element);
+	sheet->measured_bytes += sheet->measured.len_bytes + BETWEEN_BYTES;
 }
 
 static struct ifp_str text_of(const struct ifp_sheet *sheet)

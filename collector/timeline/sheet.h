@@ -16,12 +16,15 @@
 
 struct ifp_sheet {
 	char *path;
-	struct ifp_chrome_writer *writer;
-	struct ifp_buf text; /* args and names while one element is made */
-	uint32_t next_tid;   /* invented, counted over the whole file: never 0 */
+	struct ifp_chrome_writer *writer; /* NULL: elements are measured, not written */
+	struct ifp_buf text;		  /* args and names while one element is made */
+	uint32_t next_tid;		  /* invented, counted over the whole file: never 0 */
 	uint64_t events;
+	struct ifp_buf measured;
+	uint64_t measured_bytes;
 };
 
+/* {.next_tid = 1} is one that has no file: it only measures. */
 int ifp_sheet_open(const char *path, const char *members, struct ifp_sheet *sheet);
 
 void ifp_sheet_add(struct ifp_sheet *sheet, const struct ifp_chrome_element *element);

@@ -19,7 +19,7 @@ struct ifp_slice {
 	int64_t start_ns, dur_ns;
 	uint32_t lane;
 	uint32_t event;	   /* index in the rank's events; IFP_SLICE_NONE = a step */
-	uint32_t step;	   /* index of the step when it is one */
+	uint32_t step;	   /* index of the step that it is, or (in analysis files) belongs to */
 	uint32_t sublane;  /* IFP_SLICE_NONE: not drawn, all sub-lanes are taken at that time */
 	uint32_t parent;   /* the slice around this one on its sub-lane, IFP_SLICE_NONE = none */
 	uint64_t external; /* "External id" in analysis files; 0 = none */

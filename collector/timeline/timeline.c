@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/timeline/timeline.h"
 
-#include "collector/timeline/analysis.h"
-#include "collector/timeline/cut.h"
 #include "collector/timeline/picture.h"
+#include "collector/timeline/ranks.h"
 #include "collector/timeline/sink_chrome.h"
 #include "core/buf.h"
 #include "core/cleanup.h"
 #include "core/error.h"
 #include "trace/wire/document.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-
-#define SUFFIX ".pt.trace.json.gz"
-
-/* Ranks are sorted as text by the plug-in: equal widths keep their order. */
-#define RANK_DIGITS 4
 
 static int make_directory(const char *path)
 {
@@ -34,13 +27,6 @@ static int64_t span_ms(const struct ifp_run *run)
 	uint64_t ns = ifp_document_get_count(ifp_run_document(run), "started_realtime_ns");
 
 	return (int64_t)(ns / IFP_NS_PER_MS);
-}
-
-/* A host's name as part of a file's name, in which dots and slashes have a meaning. */
-static void append_host(struct ifp_buf *out, const char *host)
-{
-	for (const char *p = host && *host ? host : "host"; *p; p++)
-		ifp_buf_append_u8(out, isalnum((unsigned char)*p) || *p == '-' ? (uint8_t)*p : '-');
 }
 
 int ifp_timeline_result_add(
@@ -63,7 +49,8 @@ static int draw_merged(
 	struct ifp_sink *sink;
 	int err;
 
-	ifp_buf_printf(&path, "%s/merged/all_0.%" PRId64 SUFFIX, output_dir, span_ms(run));
+	ifp_buf_printf(
+		&path, "%s/merged/all_0.%" PRId64 IFP_TIMELINE_SUFFIX, output_dir, span_ms(run));
 	ifp_buf_append_u8(&path, 0);
 	err = ifp_buf_status(&path);
 	if (!err)
@@ -74,43 +61,6 @@ static int draw_merged(
 	if (!err)
 		return sink->ops->close(sink, result);
 	sink->ops->abandon(sink);
-	return err;
-}
-
-static int draw_rank(struct ifp_run *run, uint32_t i, const struct ifp_cut *cut,
-	const char *output_dir, struct ifp_timeline_result *result)
-{
-	IFP_CLEANUP_BUF struct ifp_buf path = {0};
-	const struct ifp_run_rank *rank = ifp_run_rank(run, i);
-	struct ifp_timeline_file file = {0};
-	bool written = false;
-	int err;
-
-	ifp_buf_printf(&path, "%s/ranks/", output_dir);
-	append_host(&path, rank->host);
-	ifp_buf_printf(
-		&path, "_%0*" PRIu32 ".%" PRId64 SUFFIX, RANK_DIGITS, rank->rank, span_ms(run));
-	ifp_buf_append_u8(&path, 0);
-	err = ifp_buf_status(&path);
-	if (!err)
-		err = ifp_analysis_write(run, i, cut, (const char *)path.data, &written, &file);
-	if (err || !written)
-		return err;
-	err = ifp_timeline_result_add(result, &file);
-	if (err)
-		free(file.path);
-	return err;
-}
-
-static int draw_ranks(
-	struct ifp_run *run, const char *output_dir, struct ifp_timeline_result *result)
-{
-	IFP_CLEANUP_CUT struct ifp_cut cut = {0};
-	int err = ifp_cut_find(run, &cut);
-
-	for (uint32_t i = 0; i < ifp_run_rank_count(run) && !err; i++)
-		err = draw_rank(run, i, &cut, output_dir, result);
-	result->common_steps = cut.count;
 	return err;
 }
 
@@ -130,8 +80,8 @@ static int make_directories(const char *output_dir)
 	return err;
 }
 
-int ifp_timeline_draw(
-	struct ifp_run *run, const char *output_dir, struct ifp_timeline_result *result)
+int ifp_timeline_draw(struct ifp_run *run, const char *output_dir,
+	const struct ifp_timeline_wish *wish, struct ifp_timeline_result *result)
 {
 	IFP_CLEANUP(ifp_timeline_result_free) struct ifp_timeline_result drawn = {0};
 	int err = make_directories(output_dir);
@@ -139,7 +89,7 @@ int ifp_timeline_draw(
 	if (!err)
 		err = draw_merged(run, output_dir, &drawn);
 	if (!err)
-		err = draw_ranks(run, output_dir, &drawn);
+		err = ifp_ranks_draw(run, output_dir, span_ms(run), wish, &drawn);
 	if (err)
 		return ifp_fail(err, "draw the timeline into %s", output_dir);
 	*result = drawn;

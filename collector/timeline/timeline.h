@@ -16,8 +16,18 @@
 #pragma once
 
 #include "collector/store/run.h"
+#include "core/timeline_limits.h"
 
 #include <stdint.h>
+
+#define IFP_TIMELINE_SUFFIX ".pt.trace.json.gz"
+
+struct ifp_timeline_wish {
+	struct ifp_timeline_limits limits;
+	/* Numbers of the ranks that ranks/ should hold when it cannot hold all, first to last. */
+	const uint32_t *first_ranks;
+	uint32_t first_rank_count;
+};
 
 struct ifp_timeline_file {
 	char *path;
@@ -30,15 +40,15 @@ struct ifp_timeline_file {
 struct ifp_timeline_result {
 	struct ifp_timeline_file *files; /* the merged timeline first, then by rank */
 	uint32_t count;
-	uint32_t common_steps; /* steps that the files of all ranks hold; 0 = none were found */
+	uint32_t common_steps; /* steps that the files in ranks/ hold; 0 = none were found */
 };
 
 /*
  * Makes the directories where needed. On failure no file of this call is half written; those that
  * were finished stay, and *result is untouched.
  */
-int ifp_timeline_draw(
-	struct ifp_run *run, const char *output_dir, struct ifp_timeline_result *result);
+int ifp_timeline_draw(struct ifp_run *run, const char *output_dir,
+	const struct ifp_timeline_wish *wish, struct ifp_timeline_result *result);
 
 /* Takes over the path of the file, unless it fails (-ENOMEM). */
 int ifp_timeline_result_add(

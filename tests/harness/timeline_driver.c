@@ -49,6 +49,8 @@ struct driver {
 	int64_t unaligned;
 	uint32_t windows;
 	bool marks;
+	struct ifp_timeline_wish wish;
+	uint32_t first_ranks[8];
 };
 
 static int append(struct driver *driver, struct rank_source *source, enum ifp_frame_type type,
@@ -328,7 +330,7 @@ static int draw(const struct driver *driver, const char *archive)
 	int err = ifp_run_open(archive, &run);
 
 	if (!err)
-		err = ifp_timeline_draw(run, driver->output, &result);
+		err = ifp_timeline_draw(run, driver->output, &driver->wish, &result);
 	if (!err)
 		print_result(run, &result);
 	return err;
@@ -337,8 +339,8 @@ static int draw(const struct driver *driver, const char *archive)
 static int usage(void)
 {
 	fprintf(stderr,
-		"usage: timeline_driver [--windows COUNT] [--unaligned RANK] [--no-marks] OUTPUT "
-		"FILE...\n");
+		"usage: timeline_driver [--windows COUNT] [--unaligned RANK] [--no-marks] "
+		"[--ranks-budget BYTES] [--max-ranks-files N] [--first RANK]... OUTPUT FILE...\n");
 	return 2;
 }
 
@@ -348,14 +350,27 @@ int main(int argc, char **argv)
 		{"windows", required_argument, NULL, 'w'},
 		{"unaligned", required_argument, NULL, 'u'},
 		{"no-marks", no_argument, NULL, 'm'},
+		{"ranks-budget", required_argument, NULL, 'b'},
+		{"max-ranks-files", required_argument, NULL, 'f'},
+		{"first", required_argument, NULL, 'r'},
 		{0},
 	};
-	struct driver driver = {.unaligned = -1, .marks = true};
+	struct driver driver = {.unaligned = -1,
+		.marks = true,
+		.wish = {.limits = IFP_TIMELINE_LIMITS_DEFAULT, .first_ranks = driver.first_ranks}};
 	char archive[4096];
 	int c, err;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (c == 'w')
+		if (c == 'b')
+			driver.wish.limits.ranks_bytes = strtoll(optarg, NULL, 10);
+		else if (c == 'f')
+			driver.wish.limits.ranks_files = strtoll(optarg, NULL, 10);
+		else if (c == 'r' &&
+			 driver.wish.first_rank_count < IFP_ARRAY_SIZE(driver.first_ranks))
+			driver.first_ranks[driver.wish.first_rank_count++] =
+				(uint32_t)strtoul(optarg, NULL, 10);
+		else if (c == 'w')
 			driver.windows = (uint32_t)strtoul(optarg, NULL, 10);
 		else if (c == 'u')
 			driver.unaligned = strtol(optarg, NULL, 10);

@@ -82,6 +82,19 @@ class CollectorDies(harness.TestCase):
         self.assertAllRanges()
         self.assertEqual(list(self.spool.iterdir()), [])
 
+    def test_the_limits_of_what_is_drawn_are_handed_on(self):
+        agent = subprocess.Popen(
+            [AGENT, "--ranks-budget", "5MB", "--max-ranks-files", "3", "-o", self.output, "--",
+             MARKER, str(RANGES)],
+            stderr=subprocess.DEVNULL, env=harness.environment(TMPDIR=self.spool),
+        )  # fmt: skip
+        self.addCleanup(agent.wait)
+        self.addCleanup(agent.kill)
+        harness.wait_for(lambda: collector_of(self.output), what="a collector")
+        words = collector_of(self.output)[1]
+        self.assertEqual(words[words.index("--ranks-budget") + 1], "5000000")
+        self.assertEqual(words[words.index("--max-ranks-files") + 1], "3")
+
     def test_without_a_collector_the_rest_is_kept_and_can_be_added(self):
         agent, _ = self.start_and_kill_collector()
         stdout, stderr = agent.communicate(timeout=90)

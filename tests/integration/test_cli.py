@@ -161,6 +161,31 @@ class Timeline(Cli):
         self.assertEqual(archive.read_bytes(), before)
 
 
+    def test_fewer_ranks_begin_with_those_of_the_verdict(self):
+        """Rank 3 is late; files of an earlier drawing do not stay beside fewer new ones."""
+        archive = self.sample()
+        self.assertEnded(infprof("timeline", archive, "-o", self.output), 0)
+        (self.output / "ranks" / "notes.txt").write_text("the user's own")
+        result = infprof("timeline", archive, "-o", self.output, "--max-ranks-files", "2")
+        self.assertEnded(result, 0)
+        names = sorted(path.name for path in (self.output / "ranks").iterdir())
+        self.assertEqual(len(names), 3, names)
+        held = [int(name.split("_")[1].split(".")[0]) for name in names if "_" in name]
+        self.assertIn(3, held)
+        self.assertIn(f"ranks-reduced: ranks/ holds 2 of 8 ranks ({held[0]}, {held[1]}): "
+                      "--max-ranks-files is 2", result.stdout.splitlines())
+        self.assertIn("ranks-reduced", [row["what"] for row in
+                                        harness.report(self.output)["ledger"]])
+
+    def test_limits_that_are_no_numbers(self):
+        archive = self.sample(ranks=2)
+        for option, value in (("--ranks-budget", "much"), ("--max-ranks-files", "-1")):
+            result = infprof("timeline", archive, "-o", self.output, option, value)
+            self.assertEnded(result, 2)
+            self.assertIn(f"{option}", result.stderr)
+            self.assertFalse(self.output.exists())
+
+
 class Export(Cli):
     def test_every_event_of_every_rank(self):
         archive = self.sample(ranks=4, steps=6)

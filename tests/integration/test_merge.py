@@ -203,6 +203,13 @@ class Drawn(Merge):
         self.assertIn((1, "clock-unaligned"), harness.ledger_words(self.output))
         self.assertIn("clocks not aligned; cannot tell whether a rank is late", result["text"])
 
+    def test_what_the_limits_of_ranks_leave_out_is_printed(self):
+        result = self.merge_json("--max-ranks-files", "1", *DDP)
+        held, = (self.output / "ranks").glob("*.json.gz")
+        self.assertTrue(held.name.startswith("unknown_0000."))
+        self.assertIn("ranks-reduced: ranks/ holds 1 of 2 ranks (0): --max-ranks-files is 1",
+                      result["lines"])
+
     def test_steps_are_those_of_the_profiler(self):
         steps = [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{n}", "pid": 1,
                   "tid": 1, "ts": 1000 * n, "dur": 900} for n in (3, 4, 5)]

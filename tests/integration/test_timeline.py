@@ -261,5 +261,85 @@ class Ranks(TimelineCase):
         self.assertTrue(self.rank_file(1, "far-away").is_file())
 
 
+class Limits(TimelineCase):
+    """ranks/ within --ranks-budget and --max-ranks-files."""
+
+    RANKS = 4
+
+    def limited(self, *options):
+        """Draws; the one sentence on what is left out, None for nothing."""
+        self.output = self.folder / "-".join(["out", *options])
+        drawn = self.job(self.RANKS, options, library="nccl")
+        reduced = [row for row in drawn["ledger"] if row["what"] == "ranks-reduced"]
+        self.assertLessEqual(len(reduced), 1)
+        self.drawn = drawn
+        return reduced[0]["why"] if reduced else None
+
+    def files(self):
+        return sorted((self.output / "ranks").iterdir())
+
+    def sizes(self):
+        return sum(len(self.text(path)) for path in self.files())
+
+    def budget(self, size):
+        return self.limited("--ranks-budget", str(size))
+
+    def test_a_budget_is_kept_to_and_held_against_all_that_there_is(self):
+        self.assertIsNone(self.limited())
+        whole = self.sizes()
+        seen = set()
+        for percent in (100, 97, 80, 60, 40, 20, 12, 8, 5):
+            size = whole * percent // 100
+            reason = self.budget(size)
+            self.assertLessEqual(self.sizes(), size)
+            if reason is None:
+                continue
+            self.assertRegex(reason, "^ranks/ (holds|is empty)")
+            self.assertIn("are more than --ranks-budget", reason)
+            seen |= {word for word in ("args", "steps", "of 4 ranks", "is empty") if word in reason}
+        self.assertEqual(seen, {"args", "steps", "of 4 ranks", "is empty"})
+
+    def test_all_files_are_cut_to_the_same_steps_and_keep_every_kernel_of_them(self):
+        self.limited()
+        self.assertEqual(self.budget(self.sizes() * 45 // 100).split(":")[0],
+                         "ranks/ holds all 4 ranks, 2 of 5 steps (102 to 103), of args what is "
+                         "computed with, no shapes")
+        for path in self.files():
+            events = slices(self.events(path))
+            steps = [e["name"] for e in events if e["name"].startswith("ProfilerStep#")]
+            self.assertEqual(steps, ["ProfilerStep#102", "ProfilerStep#103"])
+            self.assertEqual(len([e for e in events if e["cat"] == "kernel"]), 2 * 4)
+            self.assertEqual(len([e for e in events if e["name"] == "nccl:all_reduce"]), 2 * 2)
+            for e in events:
+                shapes = "Input Dims" in e.get("args", {})
+                self.assertEqual(shapes, e["name"] == "nccl:all_reduce", e)
+            self.assertEqual({e["args"]["device"] for e in events if e["cat"] == "kernel"},
+                             {self.files().index(path)})
+        rank = why(self.drawn, 0)
+        # In each step the shapes of two products and the "cbid" of four launches.
+        self.assertEqual(rank["ranks/: without shapes and args that nothing is computed from"],
+                         2 * (2 + 4))
+        self.assertGreater(rank["ranks/: outside the steps that the files hold"], 0)
+
+    def test_the_ranks_that_matter_come_before_the_others(self):
+        reason = self.limited("--max-ranks-files", "2", "--first", "2", "--first", "1")
+        self.assertEqual(reason, "ranks/ holds 2 of 4 ranks (1, 2): --max-ranks-files is 2")
+        self.assertEqual(self.files(), [self.rank_file(1), self.rank_file(2)])
+        for rank in (0, 3):
+            left_out = why(self.drawn, rank)["ranks/: no file, for the limits of ranks/"]
+            self.assertGreater(left_out, 100)
+
+    def test_others_are_chosen_evenly(self):
+        self.limited("--max-ranks-files", "2")
+        self.assertEqual(self.files(), [self.rank_file(0), self.rank_file(3)])
+
+    def test_no_files_at_all(self):
+        self.assertEqual(self.limited("--max-ranks-files", "0"),
+                         "ranks/ is empty: --max-ranks-files is 0")
+        self.assertEqual(self.files(), [])
+        self.assertRegex(self.budget(1), "one step of one rank takes [0-9.]+ kB$")
+        self.assertEqual(self.files(), [])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -199,13 +199,9 @@ static void append_quoted(struct ifp_buf *buf, const char *key, struct ifp_str t
 	ifp_buf_append_u8(buf, '"');
 }
 
-void ifp_chrome_writer_add(
-	struct ifp_chrome_writer *writer, const struct ifp_chrome_element *element)
+void ifp_chrome_element_append(struct ifp_buf *buf, const struct ifp_chrome_element *element)
 {
-	struct ifp_buf *buf = &writer->chunk;
-
-	ifp_buf_append_text(buf, writer->first ? "\n{\"ph\":\"" : ",\n{\"ph\":\"");
-	writer->first = false;
+	ifp_buf_append_text(buf, "{\"ph\":\"");
 	ifp_buf_append_u8(buf, (uint8_t)element->phase);
 	if (element->category.len_bytes)
 		append_quoted(buf, "\",\"cat\":\"", element->category);
@@ -230,7 +226,15 @@ void ifp_chrome_writer_add(
 		ifp_buf_append(buf, element->extra.ptr + 1, element->extra.len_bytes - 2);
 	}
 	ifp_buf_append_u8(buf, '}');
-	if (buf->len_bytes >= CHUNK_BYTES)
+}
+
+void ifp_chrome_writer_add(
+	struct ifp_chrome_writer *writer, const struct ifp_chrome_element *element)
+{
+	ifp_buf_append_text(&writer->chunk, writer->first ? "\n" : ",\n");
+	writer->first = false;
+	ifp_chrome_element_append(&writer->chunk, element);
+	if (writer->chunk.len_bytes >= CHUNK_BYTES)
 		flush(writer);
 }
 

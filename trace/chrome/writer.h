@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "core/buf.h"
 #include "core/str.h"
 
 #include <stdbool.h>
@@ -41,6 +42,9 @@ struct ifp_chrome_element {
 	struct ifp_str args;  /* JSON object; empty = left out */
 	struct ifp_str extra; /* further members as a JSON object, e.g. {"bp":"e"} */
 };
+
+/* The element as it is written, without what stands between elements. */
+void ifp_chrome_element_append(struct ifp_buf *buf, const struct ifp_chrome_element *element);
 
 void ifp_chrome_writer_add(
 	struct ifp_chrome_writer *writer, const struct ifp_chrome_element *element);

@@ -30,6 +30,8 @@ static void a_rank_that_is_always_last_is_named(void **state)
 	assert_true(lateness.enough_steps);
 	assert_true(lateness.late);
 	assert_int_equal(lateness.candidate, 2);
+	assert_int_equal(lateness.earliest, 0);
+	assert_int_equal(lateness.middle, 1);
 	assert_int_equal(lateness.steps_late, 5);
 	assert_int_equal(lateness.late_ns, 100 * MS); /* after the others' median, 3 ms */
 	assert_int_equal(lateness.spread_min_ns, 101 * MS);

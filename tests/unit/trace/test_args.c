@@ -62,6 +62,25 @@ static void accepts_spaces_between_tokens(void **state)
 	assert_int_equal(number, 2);
 }
 
+static void members_come_one_after_the_other(void **state)
+{
+	struct ifp_str text = ifp_str("{\"a\":1,\"b\":\"x,}\",\"c\":{\"d\":[2]}}"), key, value;
+	const char *const expected[][2] = {{"a", "1"}, {"b", "\"x,}\""}, {"c", "{\"d\":[2]}"}};
+	uint32_t at = 0;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		assert_true(ifp_args_next(text, &at, &key, &value));
+		assert_str(key, expected[i][0]);
+		assert_str(value, expected[i][1]);
+	}
+	assert_false(ifp_args_next(text, &at, &key, &value));
+	assert_false(ifp_args_next(text, &at, &key, &value));
+	at = 0;
+	assert_false(ifp_args_next(ifp_str("{}"), &at, &key, &value));
+	assert_false(ifp_args_next((struct ifp_str){0}, &at, &key, &value));
+}
+
 /* Every prefix of a valid text: nothing is read beyond its end, and the last key is not found. */
 static void cut_texts_are_safe(void **state)
 {
@@ -84,6 +103,7 @@ int main(void)
 		cmocka_unit_test(looks_at_the_top_level_only),
 		cmocka_unit_test(integers_are_exact_or_refused),
 		cmocka_unit_test(accepts_spaces_between_tokens),
+		cmocka_unit_test(members_come_one_after_the_other),
 		cmocka_unit_test(cut_texts_are_safe),
 	};
 
