@@ -84,15 +84,9 @@ struct export
 static void set_times(const struct export *e, const struct ifp_run_rank *rank,
 	const struct ifp_timed_event *timed, struct ifp_chrome_element *element)
 {
-	int64_t start_ns;
-
-	element->start_ns = timed->start_ns;
-	element->dur_ns = timed->dur_ns;
-	if (!rank->imported ||
-		__builtin_sub_overflow(timed->event.start, ifp_run_base(e->run).ns, &start_ns))
-		return;
-	element->start_ns = start_ns;
-	element->dur_ns = timed->event.dur;
+	element->start_ns = rank->imported ? timed->event.start : timed->start_ns;
+	element->dur_ns = rank->imported ? timed->event.dur : timed->dur_ns;
+	element->zero_ns = rank->imported ? ifp_run_base(e->run).ns : 0;
 }
 
 static void write_meta(struct export *e, const struct ifp_run_rank *rank, int64_t pid,

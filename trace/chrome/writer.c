@@ -172,12 +172,16 @@ static uint64_t append_sign(struct ifp_buf *buf, int64_t value)
 	return 0 - (uint64_t)value;
 }
 
-static void append_us(struct ifp_buf *buf, const char *key, int64_t ns)
+/* ns - zero_ns, without its sign, always fits. */
+static void append_us(struct ifp_buf *buf, const char *key, int64_t ns, int64_t zero_ns)
 {
-	uint64_t absolute;
+	uint64_t absolute = (uint64_t)ns - (uint64_t)zero_ns;
 
 	ifp_buf_append_text(buf, key);
-	absolute = append_sign(buf, ns);
+	if (ns < zero_ns) {
+		ifp_buf_append_u8(buf, '-');
+		absolute = 0 - absolute;
+	}
 	append_unsigned(buf, absolute / 1000, 1);
 	ifp_buf_append_u8(buf, '.');
 	append_unsigned(buf, absolute % 1000, 3);
@@ -210,9 +214,9 @@ void ifp_chrome_element_append(struct ifp_buf *buf, const struct ifp_chrome_elem
 	append_quoted(buf, ",\"name\":\"", element->name);
 	append_place(buf, ",\"pid\":", element->pid, element->pid_text);
 	append_place(buf, ",\"tid\":", element->tid, element->tid_text);
-	append_us(buf, ",\"ts\":", element->start_ns);
+	append_us(buf, ",\"ts\":", element->start_ns, element->zero_ns);
 	if (element->phase == 'X')
-		append_us(buf, ",\"dur\":", element->dur_ns);
+		append_us(buf, ",\"dur\":", element->dur_ns, 0);
 	if (element->has_id) {
 		ifp_buf_append_text(buf, ",\"id\":");
 		append_unsigned(buf, element->id, 1);

@@ -37,6 +37,7 @@ struct ifp_chrome_element {
 	int64_t pid, tid;
 	struct ifp_str pid_text, tid_text; /* instead of pid, tid where not empty */
 	int64_t start_ns, dur_ns;	   /* dur only for 'X' */
+	int64_t zero_ns; /* what start_ns counts from: the difference may exceed 64 bits */
 	bool has_id;
 	uint64_t id;	      /* flows */
 	struct ifp_str args;  /* JSON object; empty = left out */
