@@ -15,6 +15,7 @@ static const struct ifp_verb *const verbs[] = {
 	&ifp_verb_merge,
 	&ifp_verb_report,
 	&ifp_verb_timeline,
+	&ifp_verb_view,
 	&ifp_verb_slice,
 	&ifp_verb_export,
 	&ifp_verb_check,

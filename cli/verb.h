@@ -38,6 +38,7 @@ extern const struct ifp_verb ifp_verb_report;
 extern const struct ifp_verb ifp_verb_timeline;
 extern const struct ifp_verb ifp_verb_slice;
 extern const struct ifp_verb ifp_verb_export;
+extern const struct ifp_verb ifp_verb_view;
 extern const struct ifp_verb ifp_verb_check;
 extern const struct ifp_verb ifp_verb_collect;
 

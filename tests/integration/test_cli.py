@@ -39,7 +39,8 @@ class Use(Cli):
     def test_help_lists_the_verbs(self):
         result = infprof("--help")
         self.assertEnded(result, 0)
-        for verb in ["merge", "report", "timeline", "slice", "export", "check", "collect"]:
+        for verb in ["merge", "report", "timeline", "view", "slice", "export", "check",
+                     "collect"]:
             self.assertRegex(result.stdout, rf"(?m)^  {verb} ")
             self.assertEnded(infprof(verb, "--help"), 0)
             self.assertIn(f"Usage: infprof {verb} ", infprof(verb, "--help").stdout)
