@@ -2,192 +2,256 @@
 /* infprof check: reads files whole and says what is wrong with them. */
 #include "cli/verb.h"
 
-#include "core/cleanup.h"
+#include "cli/check_archive.h"
+#include "cli/merge_progress.h"
+#include "collector/import/import.h"
 #include "core/error.h"
-#include "trace/archive/archive.h"
-#include "trace/archive/block.h"
-#include "trace/archive/clock_samples.h"
-#include "trace/chrome/reader.h"
+#include "core/log.h"
 #include "trace/wire/document.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+struct values {
+	bool json;
+};
+
+static const struct ifp_option options[] = {
+	{.name = "json",
+		.environment = "",
+		.doc = "Print the result as one JSON object.",
+		.type = IFP_OPTION_FLAG,
+		.offset = offsetof(struct values, json)},
+};
+
+static const struct ifp_command_section sections[] = {
+	{"EXIT STATUS", "0 when nothing is wrong, 1 when something is: all that would make "
+			"infprof-merge(1) stop with --strict. What is told besides, such as "
+			"characters that were repaired, is marked \"(no fault)\" and does not "
+			"count.\n"},
+};
 
 static const struct ifp_command command = {
 	.name = "infprof check",
-	.synopsis = "FILE...",
+	.synopsis = "FILE|DIR...",
 	.summary = "read archives and traces whole and say what is wrong with them",
 	.description =
-		"Reads every frame of archives (.ifp) and every event of Chrome traces (JSON, also "
-		"packed with gzip, as PyTorch writes them, or zstd) and prints one line for each "
-		"FILE. The exit status is 1 when any of them is damaged. Nothing is changed.",
+		"Reads every frame of archives (.ifp) and every event of traces, as "
+		"infprof-merge(1) does, and prints a line for each file and for each thing that "
+		"is wrong with it: what that would put into the ledger. Nothing is written.",
+	.options = options,
+	.option_count = IFP_ARRAY_SIZE(options),
+	.sections = sections,
+	.section_count = IFP_ARRAY_SIZE(sections),
 	.options_anywhere = true,
 };
 
-static void print_damage(const char *path)
-{
-	char text[1024];
+/* What is found goes to the standard output at once, or into a document. */
+struct check {
+	cJSON *document; /* NULL: text */
+	uint64_t findings;
+};
 
-	printf("%s: damaged: %s\n", path, ifp_error_text(text, sizeof(text)));
-	ifp_error_clear();
+/* A path on one line, as one word. */
+static void print_path(const char *path)
+{
+	IFP_CLEANUP_BUF struct ifp_buf word = {0};
+
+	ifp_buf_append_shell_word(&word, path);
+	printf("%.*s: ", (int)word.len_bytes, (const char *)word.data);
 }
 
-/* Decodes what a frame holds, as every reader of the archive would. */
-static int check_payload(const struct ifp_frame *frame)
+static cJSON *array_of(cJSON *object, const char *name)
 {
-	struct ifp_clock_samples samples;
-	struct ifp_block block;
-	cJSON *document;
+	cJSON *array = cJSON_GetObjectItemCaseSensitive(object, name);
+
+	return array ? array : cJSON_AddArrayToObject(object, name);
+}
+
+/* Begins with a file; NULL where text is printed, whose line is begun. */
+static cJSON *begin_file(struct check *check, const char *path, const char *kind)
+{
+	IFP_CLEANUP_FREE char *utf8 = NULL;
+	cJSON *file;
+
+	if (!check->document) {
+		print_path(path);
+		printf("%s", kind);
+		return NULL;
+	}
+	file = cJSON_CreateObject();
+	utf8 = ifp_import_as_utf8(path);
+	cJSON_AddStringToObject(file, "path", utf8 ? utf8 : "");
+	cJSON_AddStringToObject(file, "kind", kind);
+	cJSON_AddArrayToObject(file, "notes");
+	cJSON_AddItemToArray(array_of(check->document, "files"), file);
+	return file;
+}
+
+/* path: NULL = of no file in particular. file: of begin_file(). */
+static void tell(
+	struct check *check, cJSON *file, const char *path, const struct ifp_import_note *note)
+{
+	cJSON *item;
+
+	check->findings += note->fault;
+	if (!check->document) {
+		if (path)
+			print_path(path);
+		if (note->what)
+			printf("%s: ", note->what);
+		if (note->count)
+			printf("%" PRId64 " ", note->count);
+		printf("%s%s\n", note->why, note->fault ? "" : " (no fault)");
+		return;
+	}
+	item = cJSON_CreateObject();
+	if (note->what)
+		cJSON_AddStringToObject(item, "what", note->what);
+	cJSON_AddNumberToObject(item, "count", (double)note->count);
+	cJSON_AddBoolToObject(item, "fault", note->fault);
+	cJSON_AddStringToObject(item, "why", note->why);
+	cJSON_AddItemToArray(array_of(file ? file : check->document, "notes"), item);
+}
+
+static void check_archive(struct check *check, const char *path)
+{
+	struct ifp_import_note note = {.what = "archive-damaged", .fault = true};
+	struct ifp_check_archive found;
+	cJSON *file = begin_file(check, path, "archive");
+	char why[1024];
+
+	note.why = why;
+	if (ifp_check_archive(path, &found) < 0) {
+		ifp_error_text(why, sizeof(why));
+		ifp_error_clear();
+		if (!file)
+			puts(", damaged");
+		tell(check, file, path, &note);
+		return;
+	}
+	if (file) {
+		cJSON_AddNumberToObject(file, "frames", (double)found.frames);
+		cJSON_AddNumberToObject(file, "events", (double)found.events);
+		cJSON_AddBoolToObject(file, "index", !found.index_missing);
+	} else {
+		printf(", %" PRIu64 " frames, %" PRIu64 " events%s\n", found.frames, found.events,
+			found.index_missing ? ", no index (its writer was killed)" : "");
+	}
+	if (found.damaged_bytes) {
+		note.count = (int64_t)found.damaged_places;
+		snprintf(why, sizeof(why), "damaged: %" PRIu64 " bytes are in no frame",
+			found.damaged_bytes);
+		tell(check, file, path, &note);
+	}
+	if (found.bad_frames) {
+		note.count = (int64_t)found.bad_frames;
+		snprintf(why, sizeof(why), "damaged: frames cannot be decoded");
+		tell(check, file, path, &note);
+	}
+}
+
+static void tell_trace(struct check *check, const struct ifp_import_file *trace)
+{
+	cJSON *file = begin_file(check, trace->path, "trace");
+
+	if (file) {
+		cJSON_AddNumberToObject(file, "elements", (double)trace->elements);
+		cJSON_AddNumberToObject(file, "events", (double)trace->events);
+		cJSON_AddNumberToObject(file, "left_out", (double)trace->left_out);
+		cJSON_AddNumberToObject(file, "json_bytes", (double)trace->json_bytes);
+	} else {
+		printf(", %" PRIu64 " events\n", trace->events);
+	}
+	for (uint32_t i = 0; i < trace->notes.count; i++)
+		tell(check, file, trace->path, &trace->notes.items[i]);
+}
+
+/* Traces are read as they are to be merged. */
+static int check_traces(struct check *check, char *const *paths, size_t count)
+{
+	IFP_CLEANUP_IMPORT struct ifp_import import = {0};
+	struct ifp_merge_progress progress;
+	const struct ifp_import_options how = {
+		.in_order = true, .progress = ifp_merge_progress_show, .context = &progress};
+	int err = ifp_import_find_files(&import, &how, paths, count);
+
+	if (err == -EINVAL && import.notes.count) {
+		ifp_error_clear();
+		err = 0;
+	}
+	if (!err && import.file_count) {
+		ifp_merge_progress_start(&progress);
+		err = ifp_import_read_files(&import, &how);
+		ifp_merge_progress_end(&progress);
+	}
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < import.file_count; i++)
+		tell_trace(check, &import.files[i]);
+	for (uint32_t i = 0; i < import.notes.count; i++)
+		tell(check, NULL, NULL, &import.notes.items[i]);
+	return 0;
+}
+
+/* In the order of the arguments; traces that stand together are read at the same time. */
+static int check_all(struct check *check, const struct ifp_arguments *arguments)
+{
+	size_t first = 0;
 	int err = 0;
 
-	switch (frame->type) {
-	case IFP_FRAME_EVENTS:
-		err = ifp_block_decode(frame->payload, frame->payload_bytes, &block);
-		if (!err)
-			ifp_block_free(&block);
-		break;
-	case IFP_FRAME_CLOCK:
-		err = ifp_clock_samples_decode(frame->payload, frame->payload_bytes, &samples);
-		if (!err)
-			ifp_clock_samples_free(&samples);
-		break;
-	case IFP_FRAME_INDEX:
-		break;
-	default:
-		document = ifp_document_parse(frame->payload, frame->payload_bytes);
-		if (!document)
-			err = ifp_fail(-EBADMSG, "a document of type %d is no object of JSON",
-				frame->type);
-		cJSON_Delete(document);
+	for (size_t i = 0; i <= arguments->count && !err; i++) {
+		bool archive = i < arguments->count && ifp_check_is_archive(arguments->items[i]);
+
+		if (i < arguments->count && !archive)
+			continue;
+		if (i > first)
+			err = check_traces(check, arguments->items + first, i - first);
+		if (!err && archive)
+			check_archive(check, arguments->items[i]);
+		first = i + 1;
 	}
 	return err;
 }
 
-static void print_archive(const char *path, const struct ifp_archive_reader *reader,
-	uint64_t events, uint64_t bad_frames)
+static int print_document(const cJSON *document)
 {
-	struct ifp_archive_damage damage = ifp_archive_reader_damage(reader);
+	char *text = cJSON_Print(document);
 
-	printf("%s: archive, %" PRIu64 " frames, %" PRIu64 " events", path,
-		ifp_archive_reader_count(reader), events);
-	if (damage.index_missing)
-		printf(", no index (its writer was killed)");
-	if (damage.damaged_bytes)
-		printf(", damaged: %" PRIu64 " bytes in %" PRIu64 " place%s", damage.damaged_bytes,
-			damage.damaged_frames, damage.damaged_frames == 1 ? "" : "s");
-	if (bad_frames)
-		printf(", damaged: %" PRIu64 " frame%s that cannot be decoded", bad_frames,
-			bad_frames == 1 ? "" : "s");
-	putchar('\n');
-}
-
-static bool check_archive(const char *path)
-{
-	IFP_CLEANUP(ifp_archive_reader_close) struct ifp_archive_reader *reader = NULL;
-	IFP_CLEANUP_BUF struct ifp_buf payload = {0};
-	uint64_t events = 0, bad = 0;
-	struct ifp_frame frame;
-
-	if (ifp_archive_reader_open(path, &reader) < 0) {
-		print_damage(path);
-		return false;
-	}
-	for (uint64_t i = 0; i < ifp_archive_reader_count(reader); i++) {
-		int err = ifp_archive_reader_load(reader, i, &payload, &frame);
-
-		if (!err)
-			err = check_payload(&frame);
-		if (err < 0) {
-			bad++;
-			ifp_error_clear();
-		} else {
-			events += frame.event_count;
-		}
-	}
-	print_archive(path, reader, events, bad);
-	return !bad && !ifp_archive_reader_damage(reader).damaged_bytes;
-}
-
-static bool check_trace(const char *path)
-{
-	IFP_CLEANUP(ifp_chrome_reader_close) struct ifp_chrome_reader *reader = NULL;
-	struct ifp_chrome_counts counts;
-	struct ifp_event event;
-	int got = ifp_chrome_reader_open(path, &reader);
-
-	if (!got) {
-		while ((got = ifp_chrome_reader_next(reader, &event)) > 0)
-			;
-	}
-	if (got < 0) {
-		print_damage(path);
-		return false;
-	}
-	counts = ifp_chrome_reader_counts(reader);
-	printf("%s: trace, %" PRIu64 " events", path, counts.events);
-	if (counts.repaired)
-		printf(", %" PRIu64 " repaired while reading", counts.repaired);
-	if (counts.set_aside)
-		printf(", damaged: %" PRIu64 " events without name, kind or time",
-			counts.set_aside);
-	putchar('\n');
-	return !counts.set_aside;
-}
-
-/* Traces start with a brace, a bracket, blanks before one, or the magic of gzip or zstd. */
-static int looks_like_trace(const char *path, bool *trace)
-{
-	/* not to wait at a pipe; without effect on files */
-	IFP_CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char start[64] = {0};
-	struct stat st;
-	ssize_t n;
-
-	if (fd < 0 || fstat(fd, &st))
-		return ifp_fail_errno("open %s", path);
-	if (!S_ISREG(st.st_mode))
-		return ifp_fail(-EINVAL, "%s is no regular file", path);
-	n = read(fd, start, sizeof(start) - 1);
-	if (n < 0)
-		return ifp_fail_errno("read %s", path);
-	*trace = (n > 1 && memcmp(start, "\x1f\x8b", 2) == 0) ||
-		 (n > 3 && memcmp(start, "\x28\xb5\x2f\xfd", 4) == 0) ||
-		 (start[strspn(start, " \t\r\n\xef\xbb\xbf")] &&
-			 strchr("{[", start[strspn(start, " \t\r\n\xef\xbb\xbf")]));
+	if (!text)
+		return ifp_fail(-ENOMEM, "no memory for the result");
+	puts(text);
+	cJSON_free(text);
 	return 0;
 }
 
 static int run(const void *values, const struct ifp_arguments *arguments)
 {
-	bool good = true;
+	const struct values *v = values;
+	IFP_CLEANUP_DOCUMENT cJSON *document = v->json ? cJSON_CreateObject() : NULL;
+	struct check check = {.document = document};
+	int err;
 
-	(void)values;
-	for (size_t i = 0; i < arguments->count; i++) {
-		const char *path = arguments->items[i];
-		bool trace = false;
-
-		if (looks_like_trace(path, &trace) < 0) {
-			char text[1024];
-
-			printf("%s: not read: %s\n", path, ifp_error_text(text, sizeof(text)));
-			ifp_error_clear();
-			good = false;
-		} else if (trace) {
-			good = check_trace(path) && good;
-		} else {
-			good = check_archive(path) && good;
-		}
+	if (v->json && !document)
+		return ifp_fail(-ENOMEM, "no memory for the result");
+	if (document) {
+		cJSON_AddArrayToObject(document, "files");
+		cJSON_AddArrayToObject(document, "notes");
 	}
-	return good ? IFP_EXIT_OK : IFP_EXIT_FAILED;
+	err = check_all(&check, arguments);
+	if (!err && document) {
+		cJSON_AddNumberToObject(document, "findings", (double)check.findings);
+		err = print_document(document);
+	}
+	if (err)
+		return err;
+	return check.findings ? IFP_EXIT_FAILED : IFP_EXIT_OK;
 }
 
 const struct ifp_verb ifp_verb_check = {
 	.command = &command,
+	.values_bytes = sizeof(struct values),
 	.min_arguments = 1,
 	.max_arguments = SIZE_MAX,
 	.run = run,

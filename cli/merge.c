@@ -153,7 +153,7 @@ static void warn_all(const struct ifp_import *import)
 	uint32_t told = warn_faults(&import->notes, "", 0);
 
 	for (uint32_t i = 0; i < import->file_count; i++)
-		told = warn_faults(&import->files[i].notes, import->files[i].name, told);
+		told = warn_faults(&import->files[i].notes, import->files[i].label, told);
 	if (told > MAX_LINES)
 		ifp_log_warn("%" PRIu32 " more are in the ledger of the report", told - MAX_LINES);
 }
@@ -185,7 +185,7 @@ static void add_sources(cJSON *result, const struct ifp_import *import)
 		const struct ifp_import_file *file = &import->files[i];
 		cJSON *item = cJSON_CreateObject();
 
-		cJSON_AddStringToObject(item, "path", file->path);
+		cJSON_AddStringToObject(item, "path", file->utf8_path);
 		if (file->rank != IFP_FRAME_NO_RANK)
 			cJSON_AddNumberToObject(item, "rank", file->rank);
 		cJSON_AddNumberToObject(item, "elements", (double)file->elements);
@@ -193,7 +193,7 @@ static void add_sources(cJSON *result, const struct ifp_import *import)
 		cJSON_AddNumberToObject(item, "left_out", (double)file->left_out);
 		cJSON_AddNumberToObject(item, "json_bytes", (double)file->json_bytes);
 		cJSON_AddItemToArray(sources, item);
-		add_notes(notes, &file->notes, file->path);
+		add_notes(notes, &file->notes, file->utf8_path);
 	}
 }
 

@@ -100,11 +100,11 @@ static void add_host(cJSON *document, const struct ifp_import_file *file)
 
 	if (regcomp(&expression, HOST_PATTERN, REG_EXTENDED))
 		return;
-	if (!regexec(&expression, file->name, 3, groups, 0) && groups[1].rm_eo <= HOST_MAX_BYTES) {
-		snprintf(host, sizeof(host), "%.*s", (int)groups[1].rm_eo, file->name);
+	if (!regexec(&expression, file->label, 3, groups, 0) && groups[1].rm_eo <= HOST_MAX_BYTES) {
+		snprintf(host, sizeof(host), "%.*s", (int)groups[1].rm_eo, file->label);
 		cJSON_AddStringToObject(document, "host", host);
 		ifp_document_add_int64(
-			document, "child_pid", strtoll(file->name + groups[2].rm_so, NULL, 10));
+			document, "child_pid", strtoll(file->label + groups[2].rm_so, NULL, 10));
 	}
 	regfree(&expression);
 }
@@ -124,7 +124,7 @@ static int write_rank(struct writing *writing, const struct ifp_import_file *fil
 	cJSON_AddNumberToObject(document, "world", writing->import->world);
 	add_host(document, file);
 	imported = cJSON_AddObjectToObject(document, "imported");
-	cJSON_AddStringToObject(imported, "file", file->name);
+	cJSON_AddStringToObject(imported, "file", file->label);
 	ifp_document_add_int64(imported, "bytes", (int64_t)file->file_bytes);
 	ifp_document_add_int64(imported, "elements", (int64_t)file->elements);
 	ifp_document_add_int64(imported, "events", (int64_t)file->events);
@@ -218,11 +218,11 @@ static int write_file(struct writing *writing, const struct ifp_import_file *fil
 
 	writing->sequence = 0;
 	if (file->rank == IFP_FRAME_NO_RANK)
-		return write_ledger(writing, IFP_FRAME_NO_RANK, &file->notes, file->name);
+		return write_ledger(writing, IFP_FRAME_NO_RANK, &file->notes, file->label);
 	err = write_rank(writing, file);
 	if (!err)
 		err = write_blocks(writing, file);
-	return err ? err : write_ledger(writing, file->rank, &file->notes, file->name);
+	return err ? err : write_ledger(writing, file->rank, &file->notes, file->label);
 }
 
 static int write_all(struct writing *writing)

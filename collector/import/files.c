@@ -47,8 +47,12 @@ static int add_file(struct ifp_import *import, const char *path, uint64_t bytes,
 		return ifp_fail(-ENOMEM, "no memory for the name of a file");
 	slash = strrchr(file->path, '/');
 	file->name = slash ? slash + 1 : file->path;
-	import->file_count++;
-	return 0;
+	file->utf8_path = ifp_import_as_utf8(path);
+	file->label = ifp_import_as_line(file->name);
+	import->file_count++; /* from here on it is freed with the others */
+	return file->utf8_path && file->label
+		       ? 0
+		       : ifp_fail(-ENOMEM, "no memory for the name of a file");
 }
 
 /* The output of an earlier run holds traces that infprof has drawn, not recorded. */
@@ -145,6 +149,18 @@ static bool same_file(const char *a, const char *b)
 	       left.st_ino == right.st_ino;
 }
 
+static void free_file(struct ifp_import_file *file)
+{
+	free(file->path);
+	free(file->utf8_path);
+	free(file->label);
+	free(file->distributed_info);
+	free(file->device_properties);
+	free(file->others);
+	free(file->blocks);
+	ifp_import_notes_free(&file->notes);
+}
+
 /* A file that was named twice, or named and found as well, is one. */
 static int drop_doubles(struct ifp_import *import)
 {
@@ -165,7 +181,7 @@ static int drop_doubles(struct ifp_import *import)
 		if (!err)
 			err = ifp_import_note(&import->notes, WHAT, 0, false,
 				"%s was given twice and is read once", file->path);
-		free(file->path);
+		free_file(file);
 	}
 	import->file_count = kept;
 	return err;
@@ -191,16 +207,6 @@ int ifp_import_find_files(struct ifp_import *import, const struct ifp_import_opt
 	if (!options->in_order)
 		qsort(import->files, import->file_count, sizeof(*import->files), compare_files);
 	return 0;
-}
-
-static void free_file(struct ifp_import_file *file)
-{
-	free(file->path);
-	free(file->distributed_info);
-	free(file->device_properties);
-	free(file->others);
-	free(file->blocks);
-	ifp_import_notes_free(&file->notes);
 }
 
 void ifp_import_free(struct ifp_import *import)

@@ -47,6 +47,8 @@ struct ifp_import_block {
 struct ifp_import_file {
 	char *path;
 	const char *name; /* behind the last slash of path */
+	char *utf8_path;  /* for JSON: U+FFFD stands for what is no UTF-8 */
+	char *label;	  /* the name for people: on one line as well */
 	uint64_t file_bytes;
 	bool named; /* by the user; false: found in a directory */
 
@@ -85,7 +87,7 @@ struct ifp_import_progress {
 };
 
 struct ifp_import_options {
-	const char *output_dir; /* for spill files */
+	const char *output_dir; /* for spill files; NULL = only look: nothing can be written then */
 	const char *rank_from; /* POSIX extended expression, its first group is the rank; or NULL */
 	bool in_order;	       /* ranks are counted in the order of the arguments */
 	uint32_t threads;      /* 0 = one for each core */
@@ -116,6 +118,9 @@ int ifp_import_write(struct ifp_import *import, const char *archive_path);
 void ifp_import_free(struct ifp_import *import);
 
 #define IFP_CLEANUP_IMPORT IFP_CLEANUP(ifp_import_free)
+
+/* A copy in which U+FFFD stands for what is no UTF-8; free it. NULL when out of memory. */
+char *ifp_import_as_utf8(const char *text);
 
 /* Whether any note is a fault. */
 bool ifp_import_has_faults(const struct ifp_import *import);

@@ -64,20 +64,17 @@ static void tell_bytes(struct reading *reading, uint64_t bytes)
 	reading->told_bytes = bytes;
 }
 
-static int flush(struct reading *reading)
+/* Writes what the builder holds to the spill file. */
+static int keep_block(
+	struct ifp_import_worker *worker, struct ifp_import_file *file, uint32_t events)
 {
-	struct ifp_import_worker *worker = reading->worker;
-	struct ifp_import_file *file = reading->file;
-	uint32_t events = ifp_block_builder_count(worker->builder);
 	int err;
 
-	if (!events)
-		return 0;
 	ifp_buf_clear(&worker->payload);
 	err = ifp_block_builder_encode(worker->builder, &worker->payload);
-	if (!err)
-		err = IFP_ARRAY_RESERVE(
-			file->blocks, file->block_capacity, file->block_count, 1, "blocks");
+	if (err || worker->spill < 0)
+		return err;
+	err = IFP_ARRAY_RESERVE(file->blocks, file->block_capacity, file->block_count, 1, "blocks");
 	if (!err)
 		err = write_all(worker->spill, worker->payload.data, worker->payload.len_bytes,
 			worker->spill_bytes);
@@ -87,6 +84,21 @@ static int flush(struct reading *reading)
 		.bytes = (uint32_t)worker->payload.len_bytes,
 		.events = events};
 	worker->spill_bytes += worker->payload.len_bytes;
+	return 0;
+}
+
+static int flush(struct reading *reading)
+{
+	struct ifp_import_worker *worker = reading->worker;
+	struct ifp_import_file *file = reading->file;
+	uint32_t events = ifp_block_builder_count(worker->builder);
+	int err;
+
+	if (!events)
+		return 0;
+	err = keep_block(worker, file, events);
+	if (err)
+		return err;
 	file->events += events;
 	atomic_fetch_add(worker->events, events);
 	tell_bytes(reading, ifp_chrome_reader_counts(reading->reader).file_bytes);

@@ -9,7 +9,7 @@
 
 /* What one thread reads with: used for one file after the other. */
 struct ifp_import_worker {
-	int spill; /* descriptor; blocks are written one behind the other */
+	int spill; /* descriptor; blocks are written one behind the other; -1 = they are not kept */
 	uint64_t spill_bytes;
 	struct ifp_block_builder *builder;
 	struct ifp_buf payload;

@@ -108,7 +108,9 @@ static int make_spills(struct ifp_import *import, const char *directory, uint32_
 	if (!import->spills)
 		return ifp_fail(-ENOMEM, "no memory for %u threads", count);
 	for (uint32_t i = 0; i < count && !err; i++) {
-		err = open_spill(directory, &import->spills[i]);
+		import->spills[i] = -1;
+		if (directory)
+			err = open_spill(directory, &import->spills[i]);
 		import->spill_count += !err;
 	}
 	return err;

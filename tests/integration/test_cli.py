@@ -263,6 +263,21 @@ class Check(Cli):
         lines = result.stdout.splitlines()
         self.assertRegex(lines[0], r"run\.ifp: archive, \d+ frames, 40 events$")
         self.assertRegex(lines[1], r"trace\.json\.gz: trace, 1 events$")
+        self.assertEqual(len(lines), 2)
+
+    def test_json_has_the_same(self):
+        archive = self.sample(ranks=2, steps=5)
+        trace = self.folder / "trace \"1\".json"
+        trace.write_text('[{"name":"a\x01","ph":"X","ts":1,"dur":2},{}')
+        result = infprof("check", "--json", archive, trace, self.folder / "none")
+        self.assertEnded(result, 1)
+        found = json.loads(result.stdout)
+        self.assertEqual([(f["path"], f["kind"], f["events"]) for f in found["files"]],
+                         [(str(archive), "archive", 40), (str(trace), "trace", 1)])
+        self.assertEqual([(n["what"], n["count"], n["fault"]) for n in found["files"][1]["notes"]],
+                         [("trace-left-out", 1, False), ("trace-repaired", 1, False)])
+        self.assertEqual([n["fault"] for n in found["notes"]], [True])
+        self.assertEqual(found["findings"], 1)
 
     def test_damage_is_found_and_the_rest_is_read(self):
         archive = self.sample(ranks=2, steps=5)
@@ -274,16 +289,20 @@ class Check(Cli):
         result = infprof("check", archive, good, self.folder / "none")
         self.assertEnded(result, 1)
         lines = result.stdout.splitlines()
-        self.assertIn("damaged", lines[0])
-        self.assertNotIn("damaged", lines[1])
-        self.assertIn("No such file", lines[2])
+        self.assertRegex(lines[0], r"run\.ifp: archive, \d+ frames, \d+ events$")
+        for line in lines[1:-2]:
+            self.assertRegex(line, r"run\.ifp: archive-damaged: 1 damaged: (\d+ bytes|frames)")
+        self.assertGreater(len(lines), 3)
+        self.assertRegex(lines[-2], r"good\.ifp: archive, \d+ frames, 40 events$")
+        self.assertIn("No such file", lines[-1])
 
     def test_a_trace_that_was_cut_off(self):
         trace = self.folder / "cut.json"
         trace.write_text('{"traceEvents":[{"name":"a","ph":"X","ts":1,"dur":2},{"name":')
         result = infprof("check", trace)
         self.assertEnded(result, 1)
-        self.assertIn("cut.json: damaged", result.stdout)
+        self.assertIn("cut.json: trace, 1 events\n", result.stdout)
+        self.assertIn("cut.json: trace-damaged: 1 damaged: byte 61:", result.stdout)
 
 
 class Collect(Cli):
