@@ -161,6 +161,8 @@ static void tell_trace(struct check *check, const struct ifp_import_file *trace)
 		cJSON_AddNumberToObject(file, "events", (double)trace->events);
 		cJSON_AddNumberToObject(file, "left_out", (double)trace->left_out);
 		cJSON_AddNumberToObject(file, "json_bytes", (double)trace->json_bytes);
+		cJSON_AddNumberToObject(file, "lost_bytes", (double)trace->lost_bytes);
+		cJSON_AddNumberToObject(file, "unread_bytes", (double)trace->unread_bytes);
 	} else {
 		printf(", %" PRIu64 " events\n", trace->events);
 	}

@@ -192,6 +192,8 @@ static void add_sources(cJSON *result, const struct ifp_import *import)
 		cJSON_AddNumberToObject(item, "events", (double)file->events);
 		cJSON_AddNumberToObject(item, "left_out", (double)file->left_out);
 		cJSON_AddNumberToObject(item, "json_bytes", (double)file->json_bytes);
+		cJSON_AddNumberToObject(item, "lost_bytes", (double)file->lost_bytes);
+		cJSON_AddNumberToObject(item, "unread_bytes", (double)file->unread_bytes);
 		cJSON_AddItemToArray(sources, item);
 		add_notes(notes, &file->notes, file->utf8_path);
 	}

@@ -56,6 +56,8 @@ struct ifp_import_file {
 	uint64_t elements;		   /* of the file's traceEvents: events + left_out */
 	uint64_t events;		   /* that are in the archive */
 	uint64_t left_out;		   /* no events, or too large to store: notes say why */
+	uint64_t lost_bytes;		   /* of JSON, to damage */
+	uint64_t unread_bytes;		   /* of the packed file, to damage */
 	int64_t first_ns, last_ns;	   /* REALTIME, of the events whose times fit together */
 	int64_t base_time_ns;		   /* that the file states; 0 = none */
 	int64_t stated_rank, stated_world; /* by distributedInfo; -1 = not stated */

@@ -165,6 +165,8 @@ static int note_salvage(struct ifp_import_file *file, const struct ifp_chrome_da
 {
 	char unread[80] = "";
 
+	file->lost_bytes = damage->lost_bytes;
+	file->unread_bytes = damage->unread_bytes;
 	if (damage->unread_bytes)
 		snprintf(unread, sizeof(unread),
 			", and what the last %" PRIu64 " bytes of the file held",

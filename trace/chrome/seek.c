@@ -11,12 +11,31 @@ static bool ends_events(struct ifp_pull *pull)
 	return c <= 0 || c == ',' || c == '}';
 }
 
+/* Whether the object that is next begins as events do, as far as the window shows it. */
+static bool begins_event(const struct ifp_pull *pull)
+{
+	static const char *const names[] = {
+		"ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "args"};
+	const uint8_t *next = pull->next + 1;
+
+	while (next < pull->end && strchr(" \t\r\n", *next) && *next)
+		next++;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t len_bytes = strlen(names[i]);
+
+		if ((size_t)(pull->end - next) > len_bytes + 1 && next[0] == '"' &&
+			!memcmp(next + 1, names[i], len_bytes) && next[len_bytes + 1] == '"')
+			return true;
+	}
+	return false;
+}
+
 enum ifp_seek_place ifp_seek(struct ifp_pull *pull, bool behind_object)
 {
 	int c;
 
 	while ((c = ifp_pull_peek(pull)) > 0 || (!c && pull->next < pull->end)) {
-		if (c == '{' && behind_object)
+		if (c == '{' && (behind_object || begins_event(pull)))
 			return IFP_SEEK_EVENT;
 		pull->next++;
 		if (c == ']' && behind_object && ends_events(pull))
@@ -47,28 +66,6 @@ bool ifp_seek_text(struct ifp_pull *pull, const char *quoted)
 		if (c != '"')
 			pull->next++;
 		else if (take_text(pull, quoted))
-			return true;
-	}
-	return false;
-}
-
-/*
- * Whether the object that is next begins as events do. Looks no further than the window: an event
- * right at its end may be missed.
- */
-static bool begins_event(const struct ifp_pull *pull)
-{
-	static const char *const names[] = {
-		"ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "args"};
-	const uint8_t *next = pull->next + 1;
-
-	while (next < pull->end && strchr(" \t\r\n", *next) && *next)
-		next++;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		size_t len_bytes = strlen(names[i]);
-
-		if ((size_t)(pull->end - next) > len_bytes + 1 && next[0] == '"' &&
-			!memcmp(next + 1, names[i], len_bytes) && next[len_bytes + 1] == '"')
 			return true;
 	}
 	return false;

@@ -10,7 +10,7 @@
 
 enum ifp_seek_place {
 	IFP_SEEK_EVENTS,	/* behind "traceEvents": , a '[' is next */
-	IFP_SEEK_EVENT,		/* '{' is next, behind another object */
+	IFP_SEEK_EVENT,		/* '{' is next, behind another object or before an event's member */
 	IFP_SEEK_END_OF_EVENTS, /* behind the ']' that followed an object */
 	IFP_SEEK_END_OF_TEXT,	/* nothing is left that can be read */
 };
@@ -19,8 +19,8 @@ enum ifp_seek_place {
 enum ifp_seek_place ifp_seek(struct ifp_pull *pull, bool behind_object);
 
 /*
- * Before any event: the array of events, or an object whose first member is one that events have.
- * *offset is where it begins, in bytes of JSON.
+ * Before any event: the array of events, or an object whose first member is one that events have
+ * (right at the end of the window it may be missed). *offset is where it begins, in bytes of JSON.
  */
 enum ifp_seek_place ifp_seek_first(struct ifp_pull *pull, uint64_t *offset);
 

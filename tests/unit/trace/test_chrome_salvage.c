@@ -156,6 +156,85 @@ static void members_behind_the_damage_are_kept(void **state)
 	close_all(&f);
 }
 
+/* Reads what there is to its end: the number of events, or -1 when it is refused. */
+static int salvage_all(const void *data, size_t len_bytes, struct ifp_chrome_damage *damage)
+{
+	struct fixture f;
+	int more, count = 0;
+
+	open_bytes(&f, data, len_bytes);
+	ifp_chrome_reader_salvage(f.reader);
+	while ((more = ifp_chrome_reader_next(f.reader, &f.event)) > 0)
+		count++;
+	*damage = ifp_chrome_reader_damage(f.reader);
+	if (more < 0) {
+		assert_int_equal(more, -EBADMSG);
+		assert_int_equal(count, 0);
+		ifp_error_clear();
+		count = -1;
+	}
+	close_all(&f);
+	return count;
+}
+
+#define HEADER "{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0}],\n\"traceEvents\": [\n"
+#define FIRST OP "\"ts\": 1.5, \"dur\": 1, \"args\": {\"a\": [1, \"}{\"], \"b\": true}}"
+#define SECOND OP "\"ts\": 2, \"dur\": 1, \"s\": \"\\u00e4\\\\\"}"
+static const char document[] = HEADER FIRST ",\n" SECOND ",\n" FIRST "\n],\n\"traceName\": \"x\"}";
+
+/* Wherever a trace is cut off: in a string, a number, a word, an escape, between events. */
+static void what_stands_before_a_cut_is_kept(void **state)
+{
+	static const size_t ends[] = {sizeof(HEADER) - 1, sizeof(HEADER FIRST) - 1,
+		sizeof(HEADER FIRST ",\n" SECOND) - 1,
+		sizeof(HEADER FIRST ",\n" SECOND ",\n" FIRST) - 1};
+
+	(void)state;
+	for (size_t cut = 0; cut < sizeof(document) - 1; cut++) {
+		struct ifp_chrome_damage damage;
+		int count = salvage_all(document, cut, &damage), whole = -1;
+
+		for (size_t i = 0; i < IFP_ARRAY_SIZE(ends); i++)
+			whole = cut >= ends[i] - (i ? 0 : 1) ? (int)i : whole;
+		/* Before the array's bracket it is no trace at all. */
+		if (count != (cut < strrchr(HEADER, '[') - HEADER + 1u ? -1
+				     : whole < 0		       ? 0
+								       : whole))
+			fail_msg("cut at %zu: %d events, not %d", cut, count, whole);
+		if (count < 0)
+			continue;
+		assert_int_equal(damage.places, 1);
+		/* Commas and line ends between events are no loss; the members are. */
+		if (damage.lost_bytes > cut - (whole < 0 ? 0 : ends[whole]))
+			fail_msg("cut at %zu: %d bytes lost", cut, (int)damage.lost_bytes);
+	}
+}
+
+/*
+ * One byte of it becomes another: the event that it is in may be lost, and the one it runs into. A
+ * bracket more makes the events elements of an element, which is sound JSON, and no event.
+ */
+static void one_wrong_byte_costs_two_events_at_most(void **state)
+{
+	static const char wrong[] = "\"\\{}[],:x\x00\xff";
+	char text[sizeof(document)];
+
+	(void)state;
+	for (size_t at = 0; at < sizeof(document) - 1; at++) {
+		for (size_t i = 0; i < sizeof(wrong) - 1; i++) {
+			struct ifp_chrome_damage damage;
+			int count;
+
+			memcpy(text, document, sizeof(document));
+			text[at] = wrong[i];
+			count = salvage_all(text, sizeof(document) - 1, &damage);
+			if (count < 1 && !(wrong[i] == '[' && strchr(" \n", document[at])))
+				fail_msg("0x%02x at %zu: %d events", (unsigned char)wrong[i], at,
+					count);
+		}
+	}
+}
+
 static void every_place_counts(void **state)
 {
 	struct fixture f;
@@ -246,6 +325,36 @@ static size_t gzip(const char *text, uint8_t *out, size_t size_bytes)
 	return used;
 }
 
+/* A packed file that is cut off, or has a wrong byte, at any place: told, and read as far as it
+ * goes. */
+static void no_damage_to_gzip_goes_unnoticed(void **state)
+{
+	uint8_t packed[512], broken[512];
+	size_t used = gzip(document, packed, sizeof(packed));
+	struct ifp_chrome_damage damage;
+
+	(void)state;
+	for (size_t cut = 1; cut < used; cut++) {
+		int count = salvage_all(packed, cut, &damage);
+
+		if (count > 3 || (count >= 0 && damage.places != 1))
+			fail_msg(
+				"cut at %zu: %d events, %d places", cut, count, (int)damage.places);
+	}
+	/* Neither the header, of which little is checked, nor the bits that fill up the last byte. */
+	for (size_t at = 10; at < used; at++) {
+		int count;
+
+		if (at == used - 9)
+			continue;
+		memcpy(broken, packed, used);
+		broken[at] ^= 0x10;
+		count = salvage_all(broken, used, &damage);
+		if (count > 3 || (count >= 0 && !damage.places))
+			fail_msg("byte %zu: %d events, %d places", at, count, (int)damage.places);
+	}
+}
+
 static void a_wrong_checksum_of_gzip_loses_no_event(void **state)
 {
 	static const char json[] = HEAD EVENT(1) "," EVENT(2) TAIL;
@@ -297,11 +406,14 @@ int main(void)
 		cmocka_unit_test(events_in_an_array_of_another_name_are_given),
 		cmocka_unit_test(damage_does_not_hide_the_base),
 		cmocka_unit_test(members_behind_the_damage_are_kept),
+		cmocka_unit_test(what_stands_before_a_cut_is_kept),
+		cmocka_unit_test(one_wrong_byte_costs_two_events_at_most),
 		cmocka_unit_test(every_place_counts),
 		cmocka_unit_test(whole_files_have_no_damage),
 		cmocka_unit_test(what_is_no_trace_is_refused_all_the_same),
 		cmocka_unit_test(only_a_bracket_is_an_empty_trace),
 		cmocka_unit_test(a_directory_is_refused),
+		cmocka_unit_test(no_damage_to_gzip_goes_unnoticed),
 		cmocka_unit_test(a_wrong_checksum_of_gzip_loses_no_event),
 		cmocka_unit_test(what_cannot_be_unpacked_is_counted_in_bytes_of_the_file),
 	};
