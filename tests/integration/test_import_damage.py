@@ -128,12 +128,12 @@ class DamageCase(harness.TestCase):
         path.write_bytes(content)
         return path
 
-    def merge(self, *arguments, status=0, **options):
+    def merge(self, *arguments, status=0, timeout=120, **options):
         self.output = self.folder / "merged"
         shutil.rmtree(self.output, ignore_errors=True)
         result = harness.run(
             [harness.INFPROF, "merge", "--json", "--in-order", "--archive-only", *arguments,
-             "-o", self.output], timeout=60, **options)
+             "-o", self.output], timeout=timeout, **options)
         self.assertEnded(result, status)
         return result
 
@@ -261,8 +261,8 @@ class Odd(DamageCase):
         self.assertEqual(len(lines), 2 * len(names), lines)
 
     def change_while_read(self, change):
-        """Merges a large file while a thread changes it; the events that came of it."""
-        path = self.write("busy.json", b"[" + b",\n".join([A] * 200000))
+        """Merges a file while a thread changes it without end; the events that came of it."""
+        path = self.write("busy.json", b"[" + b",\n".join([A] * 50000))
         ended = threading.Event()
 
         def work():
@@ -283,13 +283,13 @@ class Odd(DamageCase):
             with open(path, "ab") as file:
                 file.write(b",\n" + A)
 
-        self.assertGreaterEqual(self.change_while_read(grow), 200000)
+        self.assertGreaterEqual(self.change_while_read(grow), 50000)
 
     def test_a_file_that_shrinks_while_it_is_read(self):
         def shrink(path):
             os.truncate(path, max(0, os.path.getsize(path) - 4096))
 
-        self.assertLessEqual(self.change_while_read(shrink), 200000)
+        self.assertLessEqual(self.change_while_read(shrink), 50000)
 
 
 BASE = b'{"baseTimeNanoseconds":0,"traceEvents":['  # stated in front: the file is read once
@@ -297,27 +297,18 @@ BLANKS = gzip.compress(b" " * (64 << 20), 1, mtime=0)
 
 
 class Large(DamageCase):
-    def test_numbers_beyond_4_gib(self):
-        """4 GiB of blanks between two events, as members of a packed file; damage behind them."""
-        content = gzip.compress(BASE + A + b",", mtime=0) + BLANKS * 64
-        content += gzip.compress(B + b"," + C[:20], mtime=0)
-        path = self.write("large.json.gz", content)
-        result = self.merge(path)
-        source, = json.loads(result.stdout)["sources"]
-        behind = len(BASE + A + B) + 2 + (4 << 30)
-        self.assertEqual(source["events"], 2)
-        self.assertEqual(source["json_bytes"], behind + 20)
-        self.assertEqual(source["lost_bytes"], 20)
-        self.assertIn(f"byte {behind + 20}: the text ends", result.stderr)
-
     def test_bytes_lost_beyond_4_gib(self):
         """4 GiB in the middle of an event."""
         content = gzip.compress(BASE + A + b"," + B[:-5] + b"@", mtime=0) + BLANKS * 64
         content += gzip.compress(b"," + C + TAIL, mtime=0)
         path = self.write("large.json.gz", content)
-        source, = json.loads(self.merge(path).stdout)["sources"]
+        result = self.merge(path, timeout=600)
+        source, = json.loads(result.stdout)["sources"]
+        lost = len(B) - 5 + 1 + (4 << 30) + 1
         self.assertEqual(source["events"], 2)
-        self.assertEqual(source["lost_bytes"], len(B) - 5 + 1 + (4 << 30) + 1)
+        self.assertEqual(source["lost_bytes"], lost)
+        self.assertEqual(source["json_bytes"], len(BASE + A + C + TAIL) + 1 + lost)
+        self.assertIn(f", {lost} bytes of its JSON are lost", result.stderr)
 
 
 if __name__ == "__main__":

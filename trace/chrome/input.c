@@ -26,6 +26,7 @@ struct ifp_input {
 	int damage; /* found behind the bytes of the last call: told by all further ones */
 	char damage_cause[256];
 	uint64_t read_bytes; /* of the file */
+	uint64_t end_bytes;  /* of the file as it was opened: one that grows would have no end */
 	struct ifp_codec_io io;
 	uint8_t file[FILE_WINDOW_BYTES];
 	uint8_t plain[PLAIN_WINDOW_BYTES];
@@ -34,12 +35,15 @@ struct ifp_input {
 /* Fills the file window where it is used up. */
 static int fill(struct ifp_input *input)
 {
+	uint64_t wanted = input->end_bytes - input->read_bytes;
 	ssize_t got;
 
 	if (input->io.in_bytes || input->file_ended)
 		return 0;
+	if (wanted > sizeof(input->file))
+		wanted = sizeof(input->file);
 	do
-		got = read(input->fd, input->file, sizeof(input->file));
+		got = read(input->fd, input->file, wanted);
 	while (got < 0 && errno == EINTR);
 	if (got < 0)
 		return ifp_fail_errno("read");
@@ -48,6 +52,16 @@ static int fill(struct ifp_input *input)
 	input->io.in_bytes = (size_t)got;
 	input->read_bytes += (size_t)got;
 	return 0;
+}
+
+/* A size of 0 may be that of a file whose size nobody knows. */
+static uint64_t end_of(int fd)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) || !S_ISREG(status.st_mode) || !status.st_size)
+		return UINT64_MAX;
+	return (uint64_t)status.st_size;
 }
 
 static const struct ifp_codec *codec_of(const struct ifp_input *input)
@@ -69,6 +83,7 @@ int ifp_input_open(const char *path, struct ifp_input **out)
 	input->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (input->fd < 0)
 		return ifp_fail_errno("open %s", path);
+	input->end_bytes = end_of(input->fd);
 	err = fill(input);
 	if (err)
 		return ifp_fail(err, "open %s", path);

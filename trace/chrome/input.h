@@ -2,7 +2,8 @@
 /*
  * The bytes of a trace file, plain, gzip or zstd, as one forward stream through a fixed window.
  * Which of them it is, the first bytes say, not the name. A damaged packed stream still gives
- * every byte that can be unpacked before the damage. Belongs to one thread.
+ * every byte that can be unpacked before the damage. A file that grows is read as far as it went
+ * when it was opened. Belongs to one thread.
  */
 #pragma once
 
