@@ -282,6 +282,8 @@ static int note_choice(struct ranked *ranked, const struct ifp_import_options *o
 		return 0;
 	if (expected->twice != NONE)
 		err = note_conflict(ranked, expected);
+	if (!err && taken == &ways->order && ways->named.twice != NONE)
+		err = note_conflict(ranked, &ways->named);
 	if (!err && taken == &ways->order && ranked->count > 1)
 		err = ifp_import_note(&ranked->import->notes, WHAT, 0, true,
 			"the ranks of the files are not known: they are numbered in the order of "

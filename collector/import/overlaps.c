@@ -10,17 +10,22 @@
 
 #define SLOTS (2 * IFP_IMPORT_OVERLAPS_MAX_LANES) /* a power of two */
 
+static uint64_t mix(uint64_t sum, uint64_t number)
+{
+	sum = (sum ^ number) * UINT64_C(0x9e3779b97f4a7c15);
+	return sum ^ (sum >> 29);
+}
+
+/* Called for each slice: lanes without texts, most of all, take a few steps. */
 static uint64_t hash_of(const struct ifp_lane *lane)
 {
-	const uint64_t parts[] = {(uint64_t)lane->kind, (uint64_t)lane->pid, (uint64_t)lane->tid,
-		lane->pid_text.len_bytes
-			? ifp_checksum(lane->pid_text.ptr, lane->pid_text.len_bytes)
-			: 0,
-		lane->tid_text.len_bytes
-			? ifp_checksum(lane->tid_text.ptr, lane->tid_text.len_bytes)
-			: 0};
+	uint64_t sum = mix(mix(mix(1, lane->kind), (uint64_t)lane->pid), (uint64_t)lane->tid);
 
-	return ifp_checksum(parts, sizeof(parts));
+	if (lane->pid_text.len_bytes)
+		sum = mix(sum, ifp_checksum(lane->pid_text.ptr, lane->pid_text.len_bytes));
+	if (lane->tid_text.len_bytes)
+		sum = mix(sum + 1, ifp_checksum(lane->tid_text.ptr, lane->tid_text.len_bytes));
+	return sum;
 }
 
 static int add_lane(struct ifp_import_overlaps *overlaps, uint64_t hash, uint32_t *slot)
@@ -62,21 +67,60 @@ static int find_lane(struct ifp_import_overlaps *overlaps, const struct ifp_lane
 }
 
 /* By start; of those that begin together, the longest goes around the others. */
-static int compare(const void *a, const void *b)
+static bool is_before(const struct ifp_import_extent *a, const struct ifp_import_extent *b)
 {
-	const struct ifp_import_extent *left = a, *right = b;
-
-	if (left->start_ns != right->start_ns)
-		return left->start_ns < right->start_ns ? -1 : 1;
-	return (left->end_ns < right->end_ns) - (left->end_ns > right->end_ns);
+	return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->end_ns > b->end_ns;
 }
 
-static bool is_sorted(const struct ifp_import_extent *extents, uint32_t count)
+/* Where the run that begins at first ends: up to there all are in order. */
+static uint32_t end_of_run(const struct ifp_import_extent *extents, uint32_t first, uint32_t count)
 {
-	for (uint32_t i = 1; i < count; i++)
-		if (compare(&extents[i - 1], &extents[i]) > 0)
-			return false;
-	return true;
+	uint32_t i = first;
+
+	while (i < count && (i == first || !is_before(&extents[i], &extents[i - 1])))
+		i++;
+	return i;
+}
+
+/* Merges each two runs that stand side by side. */
+static void merge_runs(
+	const struct ifp_import_extent *from, struct ifp_import_extent *to, uint32_t count)
+{
+	for (uint32_t first = 0; first < count;) {
+		uint32_t middle = end_of_run(from, first, count);
+		uint32_t end = end_of_run(from, middle, count);
+		uint32_t left = first, right = middle;
+
+		for (; first < end; first++)
+			to[first] = left < middle && (right == end ||
+							     !is_before(&from[right], &from[left]))
+					    ? from[left++]
+					    : from[right++];
+	}
+}
+
+/*
+ * A profiler writes a lane as a few sorted runs, one for each kind of event, so merging takes a few
+ * passes.
+ */
+static int sort(struct ifp_import_overlap_lane *lane)
+{
+	struct ifp_import_extent *spare;
+
+	if (end_of_run(lane->extents, 0, lane->count) == lane->count)
+		return 0;
+	spare = malloc(lane->count * sizeof(*spare));
+	if (!spare)
+		return ifp_fail(-ENOMEM, "sort %u slices", lane->count);
+	while (end_of_run(lane->extents, 0, lane->count) < lane->count) {
+		struct ifp_import_extent *unsorted = lane->extents;
+
+		merge_runs(unsorted, spare, lane->count);
+		lane->extents = spare;
+		spare = unsorted;
+	}
+	free(spare);
+	return 0;
 }
 
 /* heap[0] is the earliest of the ends that are open. */
@@ -114,8 +158,6 @@ static uint64_t count_lane(struct ifp_import_extent *extents, uint32_t count)
 	uint64_t found = 0;
 	uint32_t open = 0;
 
-	if (!is_sorted(extents, count))
-		qsort(extents, count, sizeof(*extents), compare);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct ifp_import_extent slice = extents[i];
 
@@ -127,35 +169,42 @@ static uint64_t count_lane(struct ifp_import_extent *extents, uint32_t count)
 	return found;
 }
 
-void ifp_import_overlaps_settle(struct ifp_import_overlaps *overlaps)
+int ifp_import_overlaps_settle(struct ifp_import_overlaps *overlaps)
 {
 	for (uint32_t i = 0; i < overlaps->lane_count; i++) {
 		struct ifp_import_overlap_lane *lane = &overlaps->lanes[i];
+		int err = sort(lane);
 
+		if (err)
+			return err;
 		overlaps->found += count_lane(lane->extents, lane->count);
 		free(lane->extents); /* another lane may need the room next */
 		*lane = (struct ifp_import_overlap_lane){.hash = lane->hash};
 	}
 	overlaps->held = 0;
+	return 0;
 }
 
 int ifp_import_overlaps_add(struct ifp_import_overlaps *overlaps, const struct ifp_event *slice)
 {
 	struct ifp_import_overlap_lane *lane;
-	int err;
+	int err = 0;
 
 	if (overlaps->held == IFP_IMPORT_OVERLAPS_MAX_SLICES) {
-		ifp_import_overlaps_settle(overlaps);
 		overlaps->partial = true;
+		err = ifp_import_overlaps_settle(overlaps);
 	}
-	err = find_lane(overlaps, &slice->lane, &lane);
+	if (!err)
+		err = find_lane(overlaps, &slice->lane, &lane);
 	if (err)
 		return err;
 	if (!lane) {
 		overlaps->partial = true;
 		return 0;
 	}
-	err = IFP_ARRAY_RESERVE(lane->extents, lane->capacity, lane->count, 1, "slices of a lane");
+	if (lane->count == lane->capacity)
+		err = IFP_ARRAY_RESERVE(
+			lane->extents, lane->capacity, lane->count, 1, "slices of a lane");
 	if (err)
 		return err;
 	lane->extents[lane->count++] = (struct ifp_import_extent){

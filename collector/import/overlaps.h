@@ -41,7 +41,7 @@ struct ifp_import_overlaps {
 /* A slice, of which an end before its start counts as its start. 0 or -ENOMEM. */
 int ifp_import_overlaps_add(struct ifp_import_overlaps *overlaps, const struct ifp_event *slice);
 
-/* Counts those among the slices held, and forgets these: found is complete then. */
-void ifp_import_overlaps_settle(struct ifp_import_overlaps *overlaps);
+/* Counts those among the slices held, and forgets these: found is complete then. 0 or -ENOMEM. */
+int ifp_import_overlaps_settle(struct ifp_import_overlaps *overlaps);
 
 void ifp_import_overlaps_free(struct ifp_import_overlaps *overlaps);

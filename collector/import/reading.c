@@ -252,10 +252,9 @@ static int note_times(struct reading *reading)
 	struct ifp_import_file *file = reading->file;
 	uint64_t outside = ifp_import_span_find(&reading->span, &file->first_ns, &file->last_ns);
 	const struct ifp_import_overlaps *overlaps = &reading->overlaps;
-	int err = 0;
+	int err = ifp_import_overlaps_settle(&reading->overlaps);
 
-	ifp_import_overlaps_settle(&reading->overlaps);
-	if (reading->unordered)
+	if (!err && reading->unordered)
 		err = ifp_import_note(&file->notes, "trace-unordered", (int64_t)reading->unordered,
 			false, "slices stand behind later ones in the file; drawn in order");
 	if (!err && reading->negative)

@@ -188,7 +188,7 @@ static void overlaps_of_one_lane(void **state)
 
 		for (size_t k = 0; k < 6 && it->ends[k][0]; k++)
 			add_slice(&overlaps, &lane, it->ends[k][0], it->ends[k][1]);
-		ifp_import_overlaps_settle(&overlaps);
+		assert_ok(ifp_import_overlaps_settle(&overlaps));
 		if (overlaps.found != it->found)
 			fail_msg("%s: %llu instead of %llu", it->what,
 				(unsigned long long)overlaps.found, (unsigned long long)it->found);
@@ -209,13 +209,13 @@ static void overlaps_are_of_one_lane(void **state)
 	(void)state;
 	for (int64_t i = 0; i < 6; i++)
 		add_slice(&overlaps, &lanes[i], 10 + i, 20 + i);
-	ifp_import_overlaps_settle(&overlaps);
+	assert_ok(ifp_import_overlaps_settle(&overlaps));
 	assert_int_equal(overlaps.found, 0);
 	for (int64_t i = 0; i < 6; i++) {
 		add_slice(&overlaps, &lanes[i], 10, 20);
 		add_slice(&overlaps, &lanes[i], 15, 25);
 	}
-	ifp_import_overlaps_settle(&overlaps);
+	assert_ok(ifp_import_overlaps_settle(&overlaps));
 	assert_int_equal(overlaps.found, 6);
 	ifp_import_overlaps_free(&overlaps);
 }
@@ -246,7 +246,7 @@ static void overlaps_at_random(void **state)
 					  ends[k] < ends[i];
 			found += partly;
 		}
-		ifp_import_overlaps_settle(&overlaps);
+		assert_ok(ifp_import_overlaps_settle(&overlaps));
 		assert_int_equal(overlaps.found, found);
 		ifp_import_overlaps_free(&overlaps);
 	}
