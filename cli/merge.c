@@ -62,7 +62,7 @@ static const struct ifp_option options[] = {
 		       "missing, or it is not certain which file is which rank.",
 		.type = IFP_OPTION_FLAG,
 		.offset = offsetof(struct values, strict)},
-	IFP_TIMELINE_OPTIONS(struct values, limits, "", ""),
+	IFP_TIMELINE_OPTIONS(struct values, limits, IFP_TIMELINE_NO_VARIABLE),
 	{.name = "json",
 		.environment = "",
 		.doc = "Print the result as one JSON object.",

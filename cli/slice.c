@@ -228,7 +228,7 @@ static int slice(const struct values *v, const struct request *request, struct i
 	if (!err)
 		err = find_stretch(v, request, run, &excerpt.stretch);
 	if (!err)
-		err = ifp_sink_chrome_open(v->output, &sink);
+		err = ifp_sink_chrome_open(v->output, run, &(struct ifp_budget){0}, &sink);
 	if (!err)
 		err = draw(run, &excerpt, sink, &result, &files);
 	if (err)

@@ -29,7 +29,7 @@ static const struct ifp_option options[] = {
 		.doc = "The directory to write to; it is made when there is none.",
 		.type = IFP_OPTION_TEXT,
 		.offset = offsetof(struct values, output)},
-	IFP_TIMELINE_OPTIONS(struct values, limits, "", ""),
+	IFP_TIMELINE_OPTIONS(struct values, limits, IFP_TIMELINE_NO_VARIABLE),
 };
 
 static const struct ifp_command_section sections[] = {
@@ -80,6 +80,8 @@ static void print_files(const struct ifp_timeline_result *result)
 	for (uint32_t i = 0; i < result->count; i++)
 		printf("%s  %" PRIu64 " bytes, %" PRIu64 " events\n", result->files[i].path,
 			result->files[i].bytes, result->files[i].events);
+	if (result->count && result->files[0].shown.text[0])
+		printf("merged/: %s\n", result->files[0].shown.text);
 }
 
 static int run(const void *values, const struct ifp_arguments *arguments)

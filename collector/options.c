@@ -15,6 +15,8 @@ const struct ifp_collector_options ifp_collector_option_defaults = {
 	.limits = IFP_TIMELINE_LIMITS_DEFAULT,
 };
 
+#define OWN_VARIABLE(name) "INFPROF_COLLECTOR_" name
+
 /* Environment variables of its own: the agent's are in the environment of a collector it starts. */
 static const struct ifp_option options[] = {
 	{.name = "listen",
@@ -69,8 +71,7 @@ static const struct ifp_option options[] = {
 		.environment = "INFPROF_COLLECTOR_IDLE_TIMEOUT",
 		.offset = OFFSET(idle_ns),
 		.doc = "Exit when no agent has come for so long after the start. Default: 1min."},
-	IFP_TIMELINE_OPTIONS(struct ifp_collector_options, limits, "INFPROF_COLLECTOR_RANKS_BUDGET",
-		"INFPROF_COLLECTOR_MAX_RANKS_FILES"),
+	IFP_TIMELINE_OPTIONS(struct ifp_collector_options, limits, OWN_VARIABLE),
 	{.name = "ready-fd",
 		.argument = "FD",
 		.type = IFP_OPTION_INT,

@@ -27,7 +27,8 @@ static void add_line(cJSON *lines, const char *text)
  */
 static bool worth_a_line(const struct ifp_ledger_row *row)
 {
-	return strcmp(row->what, "timeline-left-out") != 0 && strcmp(row->what, "window-cut") != 0;
+	return strncmp(row->what, "timeline-", strlen("timeline-")) != 0 &&
+	       strcmp(row->what, "window-cut") != 0;
 }
 
 static void add_ledger(cJSON *lines, const struct ifp_run *run)
@@ -79,6 +80,15 @@ static void add_file_in(cJSON *files, const char *directory, const char *name)
 		add_file(files, path);
 }
 
+static void add_merged(cJSON *files, const struct ifp_timeline_file *file)
+{
+	cJSON *item = add_place(files, file->path, file->bytes);
+
+	cJSON_AddNumberToObject(item, "json_bytes", (double)file->json_bytes);
+	cJSON_AddNumberToObject(item, "events", (double)file->shown.events);
+	cJSON_AddNumberToObject(item, "recorded_events", (double)file->shown.recorded);
+}
+
 /* The merged timeline, and the files of all ranks in one line: there may be a thousand. */
 static void add_drawn(cJSON *files, const struct ifp_timeline_result *result, const char *output)
 {
@@ -87,7 +97,7 @@ static void add_drawn(cJSON *files, const struct ifp_timeline_result *result, co
 	struct stat st;
 
 	if (result->count)
-		add_file(files, result->files[0].path);
+		add_merged(files, &result->files[0]);
 	for (uint32_t i = 1; i < result->count; i++)
 		bytes += stat(result->files[i].path, &st) ? 0 : (uint64_t)st.st_size;
 	if (result->count > 1 && asprintf(&ranks, "%s/ranks", output) > 0)
@@ -108,6 +118,10 @@ static void draw_timeline(struct ifp_run *run, const char *output,
 		return;
 	}
 	add_drawn(files, &result, output);
+	if (result.count && result.files[0].shown.text[0]) {
+		snprintf(text, sizeof(text), "merged/: %s", result.files[0].shown.text);
+		add_line(lines, text);
+	}
 }
 
 int ifp_outputs_draw(const char *archive, const char *output,

@@ -11,33 +11,61 @@
 #include <stdint.h>
 
 struct ifp_timeline_limits {
-	int64_t ranks_bytes; /* JSON of all files in ranks/ together, unpacked */
+	int64_t merged_bytes;  /* JSON of the merged timeline, unpacked; 0 = no limit */
+	int64_t merged_events; /* slices, folds, instants, ends of arrows in it; 0 = no limit */
+	int64_t ranks_bytes;   /* JSON of all files in ranks/ together, unpacked */
 	int64_t ranks_files;
 };
+
+/* What TensorBoard's plug-in loads and a browser draws within seconds: docs/timeline.md. */
+#define IFP_TIMELINE_MERGED_BYTES INT64_C(64000000)
 
 /* TensorBoard starts a process for each file, all at once: docs/timeline.md has what that costs. */
 #define IFP_TIMELINE_LIMITS_DEFAULT                                                                \
 	{                                                                                          \
-		.ranks_bytes = INT64_C(128000000), .ranks_files = 16                               \
+		.merged_bytes = IFP_TIMELINE_MERGED_BYTES, .ranks_bytes = INT64_C(128000000),      \
+		.ranks_files = 16                                                                  \
 	}
 
 #define IFP_TIMELINE_MAX_FILES 100000
 
+/* Variables by the rules of core/options.h: INFPROF_ and the option's name; none at all. */
+#define IFP_TIMELINE_VARIABLE(name) NULL
+#define IFP_TIMELINE_NO_VARIABLE(name) ""
+
 /*
  * Rows of an option table. values: the command's struct; member: its struct ifp_timeline_limits;
- * prefix: of the variables, NULL where the command has none.
+ * variable: environment variable by option, a macro that takes the end of its name.
  */
-#define IFP_TIMELINE_OPTIONS(values, member, bytes_variable, files_variable)                       \
-	{.name = "ranks-budget",                                                                   \
+#define IFP_TIMELINE_OPTIONS(values, member, variable)                                             \
+	{.name = "budget",                                                                         \
 		.argument = "BYTES",                                                               \
-		.environment = (bytes_variable),                                                   \
-		.doc = "Size of all files in ranks/ together, unpacked. Beyond it, they get "      \
-		       "shorter args, then fewer steps, then there are fewer files; the report "   \
-		       "says which. Default: 128MB.",                                              \
+		.environment = variable("BUDGET"),                                                 \
+		.doc = "Size of the merged timeline, unpacked: what a browser loads. Beyond it, "  \
+		       "what matters least is folded; the report says what. 0 = no limit. "        \
+		       "Default: 64MB.",                                                           \
 		.type = IFP_OPTION_BYTES,                                                          \
-		.offset = offsetof(values, member.ranks_bytes)},                                   \
+		.offset = offsetof(values, member.merged_bytes)},                                  \
+		{.name = "max-events",                                                             \
+			.argument = "N",                                                           \
+			.environment = variable("MAX_EVENTS"),                                     \
+			.doc = "Slices, folds, instants and ends of arrows in the merged "         \
+			       "timeline at most; as --budget. Default: no limit.",                \
+			.type = IFP_OPTION_INT,                                                    \
+			.offset = offsetof(values, member.merged_events),                          \
+			.min = 0,                                                                  \
+			.max = INT64_MAX},                                                         \
+		{.name = "ranks-budget",                                                           \
+			.argument = "BYTES",                                                       \
+			.environment = variable("RANKS_BUDGET"),                                   \
+			.doc = "Size of all files in ranks/ together, unpacked. Beyond it, they "  \
+			       "get shorter args, then fewer steps, then there are fewer files; "  \
+			       "the report says which. Default: 128MB.",                           \
+			.type = IFP_OPTION_BYTES,                                                  \
+			.offset = offsetof(values, member.ranks_bytes)},                           \
 	{                                                                                          \
-		.name = "max-ranks-files", .argument = "N", .environment = (files_variable),       \
+		.name = "max-ranks-files", .argument = "N",                                        \
+		.environment = variable("MAX_RANKS_FILES"),                                        \
 		.doc = "Files in ranks/ at most, each with one rank: the late rank and those to "  \
 		       "compare it with first, then evenly chosen ones. 0 writes none. "           \
 		       "Default: 16.",                                                             \

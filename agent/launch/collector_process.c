@@ -26,37 +26,50 @@
 
 struct arguments {
 	const char *argv[MAX_ARGUMENTS];
-	char world[16], ready[16], ranks_bytes[24], ranks_files[24];
+	size_t count;
+	char world[16], ready[16], numbers[4][24];
 };
+
+static void add_option(struct arguments *a, const char *option, const char *value)
+{
+	a->argv[a->count++] = option;
+	a->argv[a->count++] = value;
+}
+
+/* What is drawn is the user's choice here; the collector has its own defaults for those by hand. */
+static void add_limits(struct arguments *a, const struct ifp_timeline_limits *limits)
+{
+	const struct {
+		const char *option;
+		int64_t value;
+	} all[] = {
+		{"--budget", limits->merged_bytes},
+		{"--max-events", limits->merged_events},
+		{"--ranks-budget", limits->ranks_bytes},
+		{"--max-ranks-files", limits->ranks_files},
+	};
+
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(all); i++) {
+		snprintf(a->numbers[i], sizeof(a->numbers[i]), "%" PRId64, all[i].value);
+		add_option(a, all[i].option, a->numbers[i]);
+	}
+}
 
 static void make_arguments(const struct ifp_collector_request *request, struct arguments *a)
 {
-	size_t n = 0;
-
+	a->count = 0;
 	snprintf(a->world, sizeof(a->world), "%u", request->world);
 	snprintf(a->ready, sizeof(a->ready), "%d", READY_FD);
-	snprintf(a->ranks_bytes, sizeof(a->ranks_bytes), "%" PRId64, request->limits.ranks_bytes);
-	snprintf(a->ranks_files, sizeof(a->ranks_files), "%" PRId64, request->limits.ranks_files);
-	a->argv[n++] = request->executable;
-	a->argv[n++] = "--listen";
-	a->argv[n++] = request->listen;
-	a->argv[n++] = "--output";
-	a->argv[n++] = request->output;
-	a->argv[n++] = "--job";
-	a->argv[n++] = request->job;
-	a->argv[n++] = "--world";
-	a->argv[n++] = a->world;
-	a->argv[n++] = "--ready-fd";
-	a->argv[n++] = a->ready;
-	a->argv[n++] = "--ranks-budget";
-	a->argv[n++] = a->ranks_bytes;
-	a->argv[n++] = "--max-ranks-files";
-	a->argv[n++] = a->ranks_files;
-	if (request->key_file) {
-		a->argv[n++] = "--key-file";
-		a->argv[n++] = request->key_file;
-	}
-	a->argv[n] = NULL;
+	a->argv[a->count++] = request->executable;
+	add_option(a, "--listen", request->listen);
+	add_option(a, "--output", request->output);
+	add_option(a, "--job", request->job);
+	add_option(a, "--world", a->world);
+	add_option(a, "--ready-fd", a->ready);
+	if (request->key_file)
+		add_option(a, "--key-file", request->key_file);
+	add_limits(a, &request->limits);
+	a->argv[a->count] = NULL;
 }
 
 static int open_log(const char *output)

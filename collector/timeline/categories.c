@@ -5,35 +5,37 @@
 
 #include <strings.h>
 
+#define NAME(text) text, sizeof(text) - 1
+
 static const struct ifp_category categories[] = {
-	{"cpu_op", "op", "cpu_op", IFP_ROLE_OP},
-	{"operator", "op", "cpu_op", IFP_ROLE_OP},
+	{NAME("cpu_op"), "op", "cpu_op", IFP_ROLE_OP},
+	{NAME("operator"), "op", "cpu_op", IFP_ROLE_OP},
 	/* Of annotations the plug-in takes only steps and collectives, of operators all. */
-	{"user_annotation", "annotation", "cpu_op", IFP_ROLE_OP},
-	{"python", "py", "python", IFP_ROLE_OP},
-	{"python_function", "py", "python_function", IFP_ROLE_OTHER},
-	{"cuda_runtime", "rt", "Runtime", IFP_ROLE_LAUNCH},
-	{"cuda_driver", "rt", "Runtime", IFP_ROLE_LAUNCH},
-	{"runtime", "rt", "Runtime", IFP_ROLE_LAUNCH},
-	{"xpu_runtime", "rt", "Runtime", IFP_ROLE_LAUNCH},
-	{"mtia_runtime", "rt", "Runtime", IFP_ROLE_LAUNCH},
-	{"glow_runtime", "rt", "Runtime", IFP_ROLE_LAUNCH},
-	{"privateuse1_runtime", "rt", "Runtime", IFP_ROLE_LAUNCH},
-	{"kernel", "gpu_kernel", "kernel", IFP_ROLE_DEVICE},
-	{"gpu_memcpy", "gpu_copy", "gpu_memcpy", IFP_ROLE_DEVICE},
-	{"memcpy", "gpu_copy", "gpu_memcpy", IFP_ROLE_DEVICE},
-	{"gpu_memset", "gpu_fill", "gpu_memset", IFP_ROLE_DEVICE},
-	{"memset", "gpu_fill", "gpu_memset", IFP_ROLE_DEVICE},
+	{NAME("user_annotation"), "annotation", "cpu_op", IFP_ROLE_OP},
+	{NAME("python"), "py", "python", IFP_ROLE_OP},
+	{NAME("python_function"), "py", "python_function", IFP_ROLE_OTHER},
+	{NAME("cuda_runtime"), "rt", "Runtime", IFP_ROLE_LAUNCH},
+	{NAME("cuda_driver"), "rt", "Runtime", IFP_ROLE_LAUNCH},
+	{NAME("runtime"), "rt", "Runtime", IFP_ROLE_LAUNCH},
+	{NAME("xpu_runtime"), "rt", "Runtime", IFP_ROLE_LAUNCH},
+	{NAME("mtia_runtime"), "rt", "Runtime", IFP_ROLE_LAUNCH},
+	{NAME("glow_runtime"), "rt", "Runtime", IFP_ROLE_LAUNCH},
+	{NAME("privateuse1_runtime"), "rt", "Runtime", IFP_ROLE_LAUNCH},
+	{NAME("kernel"), "gpu_kernel", "kernel", IFP_ROLE_DEVICE},
+	{NAME("gpu_memcpy"), "gpu_copy", "gpu_memcpy", IFP_ROLE_DEVICE},
+	{NAME("memcpy"), "gpu_copy", "gpu_memcpy", IFP_ROLE_DEVICE},
+	{NAME("gpu_memset"), "gpu_fill", "gpu_memset", IFP_ROLE_DEVICE},
+	{NAME("memset"), "gpu_fill", "gpu_memset", IFP_ROLE_DEVICE},
 	/* The plug-in would count a collective twice: on the host and on the GPU. */
-	{"gpu_user_annotation", "gpu_annotation", "gpu_annotation", IFP_ROLE_OTHER},
-	{"trace", "span", "span", IFP_ROLE_OTHER},
-	{"memory", "mem", "mem", IFP_ROLE_OTHER},
+	{NAME("gpu_user_annotation"), "gpu_annotation", "gpu_annotation", IFP_ROLE_OTHER},
+	{NAME("trace"), "span", "span", IFP_ROLE_OTHER},
+	{NAME("memory"), "mem", "mem", IFP_ROLE_OTHER},
 };
 
 const struct ifp_category *ifp_category_find(struct ifp_str name)
 {
 	for (size_t i = 0; i < IFP_ARRAY_SIZE(categories); i++)
-		if (strlen(categories[i].name) == name.len_bytes &&
+		if (categories[i].name_bytes == name.len_bytes &&
 			!strncasecmp(categories[i].name, name.ptr, name.len_bytes))
 			return &categories[i];
 	return NULL;

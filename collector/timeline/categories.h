@@ -9,6 +9,7 @@
 #include "core/str.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* What an event is to the analysis files. */
 enum ifp_role {
@@ -19,7 +20,8 @@ enum ifp_role {
 };
 
 struct ifp_category {
-	const char *name;   /* as recorded */
+	const char *name; /* as recorded */
+	uint32_t name_bytes;
 	const char *merged; /* in the merged timeline: one that the plug-in does not map */
 	const char *analysis;
 	enum ifp_role role;

@@ -176,7 +176,7 @@ static void draw_slices(struct drawing *drawing)
 			for (uint32_t j = row->first_slice; j < end; j++)
 				if (scene->slices.items[j].sublane == k &&
 					slice_reaches(drawing, j))
-					ifp_pen_slice(drawing->pen, scene, &scene->slices.items[j]);
+					ifp_pen_slice(drawing->pen, scene, j);
 	}
 }
 
@@ -240,7 +240,7 @@ static int draw_scene(struct drawing *drawing)
 	draw_slices(drawing);
 	draw_moments(drawing);
 	draw_flows(drawing);
-	return ifp_buf_status(&drawing->pen->text);
+	return ifp_pen_status(drawing->pen);
 }
 
 static int draw_rank(struct ifp_run *run, uint32_t i, const struct ifp_stretch *stretch,

@@ -4,20 +4,21 @@
  */
 #pragma once
 
-#include "collector/timeline/scene.h"
-#include "collector/timeline/sink.h"
-#include "core/buf.h"
+#include "collector/timeline/elements.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct ifp_pen {
 	struct ifp_sink *sink;
 	uint32_t rank_order; /* of the rank that is drawn */
 	uint32_t last_lane;  /* that has been given a number */
-	struct ifp_buf text; /* of one element */
+	bool brief;	     /* with short texts */
+	struct ifp_element_texts texts;
 };
 
-/* Lack of memory for a text is told by ifp_buf_status(&pen->text) at the end. */
+/* -ENOMEM when a text did not find memory: what was drawn is wrong then. */
+int ifp_pen_status(const struct ifp_pen *pen);
 void ifp_pen_free(struct ifp_pen *pen);
 
 /* A rank of the run, by its place. */
@@ -28,13 +29,11 @@ void ifp_pen_number_lanes(struct ifp_pen *pen, struct ifp_scene *scene);
 
 void ifp_pen_lane(struct ifp_pen *pen, const struct ifp_lane_row *row, uint32_t sublane);
 
-/* A slice that has a sub-lane. */
-void ifp_pen_slice(
-	struct ifp_pen *pen, const struct ifp_scene *scene, const struct ifp_slice *slice);
+/* Slice i, which has a sub-lane. */
+void ifp_pen_slice(struct ifp_pen *pen, const struct ifp_scene *scene, uint32_t i);
 
-/* The end of a step whose start is not known. */
-void ifp_pen_step_end(
-	struct ifp_pen *pen, const struct ifp_scene *scene, const struct ifp_step *step);
+/* The end of step i, whose start is not known. */
+void ifp_pen_step_end(struct ifp_pen *pen, const struct ifp_scene *scene, uint32_t i);
 
 /* An instant or a counter of the rank: event is its place among those loaded. */
 void ifp_pen_moment(struct ifp_pen *pen, const struct ifp_scene *scene, uint64_t event);

@@ -1,97 +1,183 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/timeline/picture.h"
 
+#include "collector/timeline/account.h"
+#include "collector/timeline/folding.h"
+#include "collector/timeline/measure.h"
 #include "collector/timeline/pen.h"
-#include "core/buf.h"
-#include "core/cleanup.h"
+#include "core/error.h"
+#include "trace/chrome/escape.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Bytes of the note: struct ifp_shown's text, with every character escaped. */
+#define NOTE_BYTES (6 * sizeof(((struct ifp_shown *)NULL)->text))
 
 struct drawing {
 	struct ifp_run *run;
 	struct ifp_pen pen;
 	struct ifp_scene scene; /* of the rank that is being drawn */
+	struct ifp_account account;
+	int64_t start_ns, end_ns; /* of everything drawn */
 };
 
-static void draw_lanes(struct drawing *drawing)
+static bool has_budget(const struct ifp_sink *sink)
+{
+	return sink->budget.bytes || sink->budget.events;
+}
+
+static int measure_rank(struct drawing *drawing, uint32_t i, struct ifp_plan *plan)
+{
+	IFP_CLEANUP_SCENE struct ifp_scene scene = {0};
+	const struct ifp_run_rank *rank = ifp_run_rank(drawing->run, i);
+	int err;
+
+	ifp_measure_rank(rank, i, drawing->pen.sink, plan, &drawing->pen.texts);
+	if (!rank->map)
+		return 0;
+	err = ifp_scene_load(drawing->run, i, &scene);
+	if (!err)
+		err = ifp_measure_scene(&scene, i, drawing->pen.sink, plan, &drawing->pen.texts);
+	return err;
+}
+
+/* The first pass: up to which level the picture fits. */
+static int choose_level(struct drawing *drawing, uint16_t *level)
+{
+	IFP_CLEANUP_FREE struct ifp_plan *plan = calloc(1, sizeof(*plan));
+	const struct ifp_sink *sink = drawing->pen.sink;
+	uint32_t ranks = ifp_run_rank_count(drawing->run);
+	struct ifp_size size;
+	int err = 0;
+
+	if (!plan)
+		return ifp_fail(-ENOMEM, "plan a timeline: out of memory");
+	if (sink->ops->frame_bytes)
+		plan->always.bytes = (int64_t)sink->ops->frame_bytes(sink, NOTE_BYTES);
+	for (uint32_t i = 0; i < ranks && !err; i++)
+		err = measure_rank(drawing, i, plan);
+	if (err)
+		return err;
+	err = ifp_plan_choose(plan, &sink->budget, level, &size);
+	return err ? ifp_account_too_little(&sink->budget, size, ranks) : 0;
+}
+
+static int draw_lanes(struct drawing *drawing)
 {
 	struct ifp_scene *scene = &drawing->scene;
 
 	ifp_pen_number_lanes(&drawing->pen, scene);
+	if (drawing->pen.last_lane > IFP_MEASURE_MAX_LANE)
+		return ifp_fail(
+			-E2BIG, "there are more than %u lanes to draw", IFP_MEASURE_MAX_LANE);
 	for (uint32_t i = 0; i < scene->order_count; i++) {
 		const struct ifp_lane_row *row = &scene->view.lanes.rows[scene->order[i]];
 
 		for (uint32_t k = 0; k < row->sublanes; k++)
 			ifp_pen_lane(&drawing->pen, row, k);
 	}
+	return 0;
 }
 
-static void draw_slices(struct drawing *drawing)
+/* Steps of which only the end is known. */
+static void draw_step_ends(struct drawing *drawing)
 {
-	const struct ifp_scene *scene = &drawing->scene;
-
-	for (uint32_t i = 0; i < scene->order_count; i++) {
-		const struct ifp_lane_row *row = &scene->view.lanes.rows[scene->order[i]];
-		const struct ifp_slice *slices = scene->slices.items + row->first_slice;
-
-		for (uint32_t k = 0; k < row->sublanes; k++)
-			for (uint32_t j = 0; j < row->slice_count; j++)
-				if (slices[j].sublane == k)
-					ifp_pen_slice(&drawing->pen, scene, &slices[j]);
-	}
-}
-
-static void draw_moments(struct drawing *drawing)
-{
-	const struct ifp_scene *scene = &drawing->scene;
-	const struct ifp_steps *steps = &scene->view.steps;
+	const struct ifp_steps *steps = &drawing->scene.view.steps;
 
 	for (uint32_t i = 0; i < steps->count; i++)
 		if (!steps->items[i].whole)
-			ifp_pen_step_end(&drawing->pen, scene, &steps->items[i]);
-	for (uint32_t i = 0; i < scene->moment_count; i++)
-		ifp_pen_moment(&drawing->pen, scene, scene->moments[i]);
+			ifp_pen_step_end(&drawing->pen, &drawing->scene, i);
 }
 
-static int left_out(struct drawing *drawing, const char *label, uint64_t count, const char *why)
-{
-	IFP_CLEANUP_BUF struct ifp_buf text = {0};
-	int err;
-
-	if (!count)
-		return 0;
-	ifp_buf_printf(&text, "%s: %s", label, why);
-	ifp_buf_append_u8(&text, 0);
-	err = ifp_buf_status(&text);
-	if (err)
-		return err;
-	return ifp_run_ledger_add(
-		drawing->run, &(struct ifp_ledger_row){
-				      .rank = ifp_run_rank(drawing->run, drawing->pen.rank_order)->rank,
-				      .what = "timeline-left-out",
-				      .count = (int64_t)count,
-				      .why = (const char *)text.data,
-			      });
-}
-
-static int account(struct drawing *drawing)
+static int draw_moments(struct drawing *drawing, struct ifp_rank_account *account)
 {
 	const struct ifp_scene *scene = &drawing->scene;
-	const struct ifp_sink *sink = drawing->pen.sink;
-	int err = left_out(
-		drawing, sink->label, scene->crowded, "more than 64 slices overlap on one lane");
+	uint16_t level = drawing->account.level;
+	int err = 0;
+
+	if (level >= IFP_LEVEL_STEPS)
+		draw_step_ends(drawing);
+	account->recorded += scene->moment_count;
+	for (uint32_t i = 0; i < scene->moment_count && !err; i++) {
+		uint32_t event = scene->moments[i];
+
+		if (ifp_element_moment_level(scene, event) <= level) {
+			account->shown++;
+			ifp_pen_moment(&drawing->pen, scene, event);
+		} else {
+			err = ifp_account_folded(&drawing->account,
+				scene->view.loaded.events[event].event.category, 1);
+		}
+	}
+	return err;
+}
+
+static void draw_flows(struct drawing *drawing, struct ifp_rank_account *account)
+{
+	const struct ifp_scene *scene = &drawing->scene;
+
+	for (uint32_t i = 0; i < scene->flows.count; i++) {
+		if (ifp_element_flow_level(scene, i) <= drawing->account.level)
+			ifp_pen_flow(&drawing->pen, scene, i);
+		else
+			account->arrows++;
+	}
+}
+
+static int account_folding(struct drawing *drawing, const struct ifp_folding *folding,
+	struct ifp_rank_account *account)
+{
+	const struct ifp_rank_categories *categories = &drawing->scene.nodes.categories;
+	int err = 0;
+
+	account->shown += folding->shown;
+	account->recorded += folding->recorded;
+	for (uint32_t i = 0; i < categories->count && !err; i++)
+		err = ifp_account_folded(
+			&drawing->account, categories->items[i].text, folding->by_category[i]);
+	drawing->start_ns = folding->start_ns;
+	drawing->end_ns = folding->end_ns;
+	return err;
+}
+
+static int draw_slices(struct drawing *drawing, struct ifp_rank_account *account)
+{
+	IFP_CLEANUP_FREE uint64_t *by_category =
+		calloc(drawing->scene.nodes.categories.count + 1u, sizeof(*by_category));
+	IFP_CLEANUP(ifp_folding_free)
+	struct ifp_folding folding = {
+		.scene = &drawing->scene,
+		.pen = &drawing->pen,
+		.level = drawing->account.level,
+		.by_category = by_category,
+		.start_ns = drawing->start_ns,
+		.end_ns = drawing->end_ns,
+	};
+	int err;
+
+	if (!by_category)
+		return ifp_fail(-ENOMEM, "out of memory for the categories of a rank");
+	err = ifp_folding_draw(&folding);
+	return err ? err : account_folding(drawing, &folding, account);
+}
+
+static int draw_scene(struct drawing *drawing)
+{
+	struct ifp_rank_account account = {0};
+	int err = draw_lanes(drawing);
 
 	if (!err)
-		err = left_out(drawing, sink->label_of_all, scene->view.misplaced,
-			scene->view.rank->imported
-				? "the time cannot be of this job"
-				: "the time is more than a year away from the run's");
+		err = draw_slices(drawing, &account);
 	if (!err)
-		err = left_out(drawing, sink->label, scene->flows.halves,
-			"halves of arrows whose other half was not recorded");
-	if (!err)
-		err = left_out(drawing, sink->label, scene->unpictured,
-			"halves of slices whose other half was not recorded, and events of kinds "
-			"that have no picture");
-	return err;
+		err = draw_moments(drawing, &account);
+	if (err)
+		return err;
+	draw_flows(drawing, &account);
+	err = ifp_account_scene(&drawing->account, &drawing->scene);
+	if (err)
+		return err;
+	return ifp_account_rank(&drawing->account, drawing->scene.view.rank, &account);
 }
 
 static int draw_rank(struct drawing *drawing, uint32_t i)
@@ -101,29 +187,63 @@ static int draw_rank(struct drawing *drawing, uint32_t i)
 
 	ifp_pen_rank(&drawing->pen, rank, i);
 	if (!rank->map)
-		return left_out(drawing, drawing->pen.sink->label, rank->event_count,
-			"nothing is known of this rank's clock");
+		return ifp_account_left_out(&drawing->account, rank, drawing->pen.sink->label,
+			rank->event_count, "nothing is known of this rank's clock");
 	err = ifp_scene_load(drawing->run, i, &drawing->scene);
+	if (!err)
+		err = draw_scene(drawing);
+	ifp_scene_free(&drawing->scene);
+	return err;
+}
+
+static int draw_note(struct drawing *drawing)
+{
+	IFP_CLEANUP_BUF struct ifp_buf text = {0};
+	struct ifp_sink *sink = drawing->pen.sink;
+	int err = ifp_account_end(&drawing->account, &sink->shown);
+
+	if (err || !sink->shown.text[0] || !sink->ops->note || drawing->start_ns > drawing->end_ns)
+		return err;
+	ifp_json_escape(&text, ifp_str(sink->shown.text));
+	err = ifp_buf_status(&text);
 	if (err)
 		return err;
-	draw_lanes(drawing);
-	draw_slices(drawing);
-	draw_moments(drawing);
-	for (uint32_t k = 0; k < drawing->scene.flows.count; k++)
-		ifp_pen_flow(&drawing->pen, &drawing->scene, k);
-	err = account(drawing);
-	ifp_scene_free(&drawing->scene);
-	/* A name that did not find memory would be cut. */
-	return err ? err : ifp_buf_status(&drawing->pen.text);
+	sink->ops->note(sink, &(struct ifp_sink_note){
+				      .title = ifp_str("infprof"),
+				      .text = {(const char *)text.data, (uint32_t)text.len_bytes},
+				      .start_ns = drawing->start_ns,
+				      .end_ns = drawing->end_ns,
+			      });
+	return 0;
+}
+
+static int draw(struct drawing *drawing)
+{
+	int err = 0;
+
+	drawing->account.level = IFP_LEVEL_FULL;
+	if (has_budget(drawing->pen.sink))
+		err = choose_level(drawing, &drawing->account.level);
+	drawing->pen.brief = drawing->account.level != IFP_LEVEL_FULL;
+	for (uint32_t i = 0; i < ifp_run_rank_count(drawing->run) && !err; i++)
+		err = draw_rank(drawing, i);
+	if (!err)
+		err = draw_note(drawing);
+	return err ? err : ifp_pen_status(&drawing->pen);
 }
 
 int ifp_picture_draw(struct ifp_run *run, struct ifp_sink *sink)
 {
-	struct drawing drawing = {.run = run, .pen = {.sink = sink}};
-	int err = 0;
+	struct drawing drawing = {
+		.run = run,
+		.pen = {.sink = sink},
+		.account = {.run = run, .sink = sink},
+		.start_ns = INT64_MAX,
+		.end_ns = INT64_MIN,
+	};
+	int err = draw(&drawing);
 
-	for (uint32_t i = 0; i < ifp_run_rank_count(run) && !err; i++)
-		err = draw_rank(&drawing, i);
 	ifp_pen_free(&drawing.pen);
+	ifp_account_free(&drawing.account);
 	return err;
 }

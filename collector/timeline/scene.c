@@ -103,6 +103,19 @@ static void sort_moments(struct ifp_scene *scene, uint32_t *next)
 			scene->moments[next[view->lane_of[i]]++] = (uint32_t)i;
 }
 
+static void measure_extent(struct ifp_scene *scene)
+{
+	for (uint32_t i = 0; i < scene->slices.count; i++) {
+		const struct ifp_slice *slice = &scene->slices.items[i];
+		int64_t end_ns = slice->start_ns + slice->dur_ns;
+
+		if (!i || slice->start_ns < scene->start_ns)
+			scene->start_ns = slice->start_ns;
+		if (!i || end_ns > scene->end_ns)
+			scene->end_ns = end_ns;
+	}
+}
+
 static int order_lanes(struct ifp_scene *scene)
 {
 	const struct ifp_rank_view *view = &scene->view;
@@ -129,10 +142,14 @@ int ifp_scene_load(struct ifp_run *run, uint32_t i, struct ifp_scene *scene)
 	if (err)
 		return err;
 	loading.crowded = ifp_slices_arrange(&loading.slices, &loading.view.lanes);
+	measure_extent(&loading);
 	open_rows(&loading);
 	err = order_lanes(&loading);
 	if (!err)
 		err = ifp_flows_collect(&loading.view, &loading.slices, &loading.flows);
+	if (!err)
+		err = ifp_nodes_make(&loading.view.loaded, &loading.view.steps, &loading.slices,
+			&loading.view.lanes, loading.end_ns - loading.start_ns, &loading.nodes);
 	if (err)
 		return err;
 	*scene = loading;
@@ -144,6 +161,7 @@ void ifp_scene_free(struct ifp_scene *scene)
 {
 	free(scene->moments);
 	free(scene->order);
+	ifp_nodes_free(&scene->nodes);
 	ifp_flows_free(&scene->flows);
 	ifp_slices_free(&scene->slices);
 	ifp_rank_view_free(&scene->view);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "collector/timeline/flows.h"
+#include "collector/timeline/nodes.h"
 #include "collector/timeline/rank_view.h"
 #include "collector/timeline/slices.h"
 
@@ -15,9 +16,11 @@
 struct ifp_scene {
 	struct ifp_rank_view view;
 	struct ifp_slices slices;
+	struct ifp_nodes nodes; /* of the slices */
 	struct ifp_flows flows;
-	uint32_t steps_row; /* the lane of the step slices */
-	uint32_t *order;    /* rows in the order in which they are drawn */
+	int64_t start_ns, end_ns; /* of all slices; 0 when there are none */
+	uint32_t steps_row;	  /* the lane of the step slices */
+	uint32_t *order;	  /* rows in the order in which they are drawn */
 	uint32_t order_count;
 	uint32_t *moments; /* events without length, by lane in that order, then by time */
 	uint32_t moment_count;

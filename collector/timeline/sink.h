@@ -12,10 +12,15 @@
  * format makes of them is the sink's business.
  *
  * Calls do not fail: a sink keeps its first error and gives it to close(). One thread.
+ *
+ * A sink with a budget tells in advance what an element will take, at most (the calls *_bytes,
+ * from any thread and several at once), and is given as much as fits (levels.h). What does not is
+ * in folds, and a note says so.
  */
 #pragma once
 
 #include "collector/store/run.h"
+#include "collector/timeline/plan.h"
 #include "collector/timeline/timeline.h"
 #include "trace/event.h"
 
@@ -40,6 +45,7 @@ struct ifp_sink_lane {
 enum ifp_sink_kind {
 	IFP_SINK_EVENT, /* an event of the archive, as it is */
 	IFP_SINK_STEP,	/* a step: number */
+	IFP_SINK_FOLD,	/* stands for many events: args say which (fold.h) */
 };
 
 struct ifp_sink_slice {
@@ -69,6 +75,12 @@ struct ifp_sink_flow {
 	} from, to;
 };
 
+/* What the viewer should know of the picture as a whole; in a row of its own above the ranks. */
+struct ifp_sink_note {
+	struct ifp_str title, text; /* "infprof", "--budget 64MB: ..." */
+	int64_t start_ns, end_ns;   /* of everything drawn */
+};
+
 struct ifp_sink;
 
 struct ifp_sink_ops {
@@ -83,6 +95,21 @@ struct ifp_sink_ops {
 	 * moments; only excerpts have such.
 	 */
 	bool (*other)(struct ifp_sink *sink, uint32_t lane, const struct ifp_timed_event *timed);
+	/* Optional: at most once, as the last element. */
+	void (*note)(struct ifp_sink *sink, const struct ifp_sink_note *note);
+
+	/*
+	 * What elements take; NULL, all of them, for formats without a budget of bytes. Lanes have
+	 * the highest number that there may be.
+	 */
+	uint64_t (*rank_bytes)(const struct ifp_sink *sink, const struct ifp_sink_rank *rank);
+	uint64_t (*lane_bytes)(const struct ifp_sink *sink, const struct ifp_sink_lane *lane);
+	uint64_t (*slice_bytes)(const struct ifp_sink *sink, const struct ifp_sink_slice *slice);
+	uint64_t (*moment_bytes)(const struct ifp_sink *sink, const struct ifp_sink_moment *moment);
+	uint64_t (*flow_bytes)(const struct ifp_sink *sink, const struct ifp_sink_flow *flow);
+	/* Of the file without any of them, and with a note of such length. */
+	uint64_t (*frame_bytes)(const struct ifp_sink *sink, uint64_t note_text_bytes);
+
 	/* Finishes the file(s) and frees the sink; adds a row per file to *result. */
 	int (*close)(struct ifp_sink *sink, struct ifp_timeline_result *result);
 	/* Gives up: nothing stays. */
@@ -95,4 +122,6 @@ struct ifp_sink {
 	/* In front of what the ledger says was left out: of this format ("merged/"), and of all
 	 * that is drawn with it ("merged/, ranks/"). */
 	const char *label, *label_of_all;
+	struct ifp_budget budget;
+	struct ifp_shown shown; /* the picture says here what it showed */
 };

@@ -14,6 +14,12 @@
 
 /* Never a pid or device of the real world: those of two hosts may be equal. */
 #define FIRST_PID 1000
+#define NOTE_PID (FIRST_PID - 1)
+
+/* Digits of the longest sort index. */
+#define MOST_DIGITS 20
+/* The file's head and tail, the rows of the note, a step that stands for a whole run. */
+#define FRAME_BYTES 2000
 
 struct chrome {
 	struct ifp_sink sink;
@@ -22,6 +28,7 @@ struct chrome {
 	uint32_t pid_count;
 	size_t pid_capacity;
 	int64_t pid;	    /* of the rank that is being drawn */
+	int64_t most_pid;   /* of the last rank */
 	bool steps_told;    /* a rank's steps are on the sheet in the plug-in's own form */
 	uint32_t told_rank; /* its order */
 	struct ifp_rounding fit;
@@ -30,6 +37,11 @@ struct chrome {
 	struct ifp_buf text;	  /* of the element at hand */
 	int err;
 };
+
+static int64_t pid_of(const struct ifp_run_rank *rank)
+{
+	return FIRST_PID + 2 * (int64_t)rank->rank;
+}
 
 static struct chrome *chrome_of(struct ifp_sink *sink)
 {
@@ -43,7 +55,7 @@ static void rank(struct ifp_sink *sink, const struct ifp_sink_rank *rank)
 		chrome->pids, chrome->pid_capacity, chrome->pid_count, 1, "ranks");
 
 	chrome->rank = rank->rank->rank;
-	chrome->pid = FIRST_PID + 2 * (int64_t)rank->rank->rank;
+	chrome->pid = pid_of(rank->rank);
 	if (!err)
 		chrome->pids[chrome->pid_count++] = chrome->pid;
 	else
@@ -82,7 +94,6 @@ static bool tells_steps(struct chrome *chrome)
 static void name_step(struct chrome *chrome, const struct ifp_sink_slice *slice,
 	struct ifp_chrome_element *element)
 {
-	element->category = slice->category;
 	if (!tells_steps(chrome))
 		return;
 	ifp_buf_clear(&chrome->text);
@@ -100,46 +111,58 @@ static void extend(struct chrome *chrome, int64_t start_ns, int64_t end_ns)
 		chrome->end_ns = end_ns;
 }
 
-static void slice(struct ifp_sink *sink, const struct ifp_sink_slice *slice)
+static struct ifp_chrome_element slice_element(int64_t pid, const struct ifp_sink_slice *slice)
 {
-	struct chrome *chrome = chrome_of(sink);
-	struct ifp_chrome_element element = {
+	return (struct ifp_chrome_element){
 		.phase = 'X',
 		.name = slice->name,
-		.pid = chrome->pid,
+		.category = slice->kind == IFP_SINK_EVENT ? shown_category(slice->category)
+							  : slice->category,
+		.pid = pid,
 		.tid = slice->lane,
 		.start_ns = slice->start_ns,
+		.dur_ns = slice->dur_ns,
 		.args = slice->args,
 		.extra = slice->extra,
 	};
+}
+
+static void slice(struct ifp_sink *sink, const struct ifp_sink_slice *slice)
+{
+	struct chrome *chrome = chrome_of(sink);
+	struct ifp_chrome_element element = slice_element(chrome->pid, slice);
 
 	element.dur_ns =
 		ifp_rounding_next(&chrome->fit, slice->lane, slice->start_ns, slice->dur_ns);
 	extend(chrome, slice->start_ns, slice->start_ns + element.dur_ns);
 	if (slice->kind == IFP_SINK_STEP)
 		name_step(chrome, slice, &element);
-	else
-		element.category = shown_category(slice->category);
 	ifp_sheet_add(&chrome->sheet, &element);
+}
+
+static struct ifp_chrome_element moment_element(int64_t pid, const struct ifp_sink_moment *moment)
+{
+	/* "[memory]" is the one instant that the plug-in would analyse. */
+	bool memory = ifp_str_is(moment->name, "[memory]");
+
+	return (struct ifp_chrome_element){
+		.phase = moment->counter ? 'C' : 'i',
+		.name = memory ? ifp_str("memory") : moment->name,
+		.category = shown_category(moment->category),
+		.pid = pid,
+		.tid = moment->lane,
+		.start_ns = moment->at_ns,
+		.args = moment->args,
+		.extra = ifp_str(moment->counter ? "" : "{\"s\":\"t\"}"),
+	};
 }
 
 static void moment(struct ifp_sink *sink, const struct ifp_sink_moment *moment)
 {
 	struct chrome *chrome = chrome_of(sink);
-	/* "[memory]" is the one instant that the plug-in would analyse. */
-	bool memory = ifp_str_is(moment->name, "[memory]");
+	struct ifp_chrome_element element = moment_element(chrome->pid, moment);
 
-	ifp_sheet_add(
-		&chrome->sheet, &(struct ifp_chrome_element){
-					.phase = moment->counter ? 'C' : 'i',
-					.name = memory ? ifp_str("memory") : moment->name,
-					.category = shown_category(moment->category),
-					.pid = chrome->pid,
-					.tid = moment->lane,
-					.start_ns = moment->at_ns,
-					.args = moment->args,
-					.extra = ifp_str(moment->counter ? "" : "{\"s\":\"t\"}"),
-				});
+	ifp_sheet_add(&chrome->sheet, &element);
 }
 
 static bool other(struct ifp_sink *sink, uint32_t lane, const struct ifp_timed_event *timed)
@@ -182,6 +205,98 @@ static void flow(struct ifp_sink *sink, const struct ifp_sink_flow *flow)
 	from = end_of(chrome, &flow->from);
 	to = end_of(chrome, &flow->to);
 	ifp_sheet_flow(&chrome->sheet, &half, flow->id, &from, &to);
+}
+
+/* Above the first rank, over the whole axis. */
+static void note(struct ifp_sink *sink, const struct ifp_sink_note *note)
+{
+	struct chrome *chrome = chrome_of(sink);
+	uint32_t tid = chrome->sheet.next_tid++;
+
+	ifp_sheet_process(&chrome->sheet, NOTE_PID, note->title, -1);
+	ifp_sheet_row(&chrome->sheet, NOTE_PID, tid, ifp_str("what is shown"));
+	ifp_sheet_add(&chrome->sheet, &(struct ifp_chrome_element){
+					      .phase = 'X',
+					      .name = note->text,
+					      .category = ifp_str("note"),
+					      .pid = NOTE_PID,
+					      .tid = tid,
+					      .start_ns = note->start_ns,
+					      .dur_ns = note->end_ns - note->start_ns,
+				      });
+}
+
+static int64_t most_pid(const struct ifp_sink *sink)
+{
+	return ((const struct chrome *)sink)->most_pid;
+}
+
+/* What the two elements take that name a row and order it. */
+static uint64_t row_bytes(int64_t pid, int64_t number, const char *what, struct ifp_str title)
+{
+	struct ifp_chrome_element element = {.phase = 'M', .pid = pid, .tid = number};
+	uint64_t bytes;
+
+	element.name.len_bytes = (uint32_t)(strlen(what) + strlen("_name"));
+	element.args.len_bytes = (uint32_t)strlen("{\"name\":\"\"}") + title.len_bytes;
+	bytes = ifp_chrome_element_bytes(&element);
+	element.name.len_bytes = (uint32_t)(strlen(what) + strlen("_sort_index"));
+	element.args.len_bytes = (uint32_t)strlen("{\"sort_index\":}") + MOST_DIGITS;
+	return bytes + ifp_chrome_element_bytes(&element);
+}
+
+static uint64_t rank_bytes(const struct ifp_sink *sink, const struct ifp_sink_rank *rank)
+{
+	return row_bytes(most_pid(sink), 0, "process", rank->title);
+}
+
+static uint64_t lane_bytes(const struct ifp_sink *sink, const struct ifp_sink_lane *lane)
+{
+	return row_bytes(most_pid(sink), lane->number, "thread", lane->title);
+}
+
+static uint64_t slice_bytes(const struct ifp_sink *sink, const struct ifp_sink_slice *slice)
+{
+	struct ifp_chrome_element element = slice_element(most_pid(sink), slice);
+
+	/* It may become one of the plug-in's. */
+	if (slice->kind == IFP_SINK_STEP) {
+		element.name.len_bytes += (uint32_t)strlen("ProfilerStep#");
+		element.category = ifp_str("user_annotation");
+	}
+	return ifp_chrome_element_bytes(&element);
+}
+
+static uint64_t moment_bytes(const struct ifp_sink *sink, const struct ifp_sink_moment *moment)
+{
+	struct ifp_chrome_element element = moment_element(most_pid(sink), moment);
+
+	return ifp_chrome_element_bytes(&element);
+}
+
+static uint64_t flow_bytes(const struct ifp_sink *sink, const struct ifp_sink_flow *flow)
+{
+	struct ifp_chrome_element half = {
+		.name = flow->name,
+		.category = flow->category,
+		.pid = most_pid(sink),
+		.tid = flow->from.lane,
+		.has_id = true,
+		.id = flow->id,
+		.start_ns = flow->from.start_ns,
+	};
+	uint64_t bytes = ifp_chrome_element_bytes(&half);
+
+	half.tid = flow->to.lane;
+	half.start_ns = flow->to.start_ns;
+	half.extra = ifp_str("{\"bp\":\"e\"}");
+	return bytes + ifp_chrome_element_bytes(&half);
+}
+
+static uint64_t frame_bytes(const struct ifp_sink *sink, uint64_t note_text_bytes)
+{
+	(void)sink;
+	return FRAME_BYTES + note_text_bytes;
 }
 
 /*
@@ -234,6 +349,7 @@ static int finish(struct chrome *chrome, struct ifp_timeline_result *result)
 	err = ifp_sheet_close(&chrome->sheet, IFP_FRAME_NO_RANK, &file);
 	if (err)
 		return err;
+	file.shown = chrome->sink.shown;
 	err = ifp_timeline_result_add(result, &file);
 	if (err)
 		free(file.path);
@@ -256,19 +372,32 @@ static const struct ifp_sink_ops ops = {
 	.moment = moment,
 	.other = other,
 	.flow = flow,
+	.note = note,
+	.rank_bytes = rank_bytes,
+	.lane_bytes = lane_bytes,
+	.slice_bytes = slice_bytes,
+	.moment_bytes = moment_bytes,
+	.flow_bytes = flow_bytes,
+	.frame_bytes = frame_bytes,
 	.close = close_sink,
 	.abandon = abandon,
 };
 
-int ifp_sink_chrome_open(const char *path, struct ifp_sink **out)
+int ifp_sink_chrome_open(const char *path, const struct ifp_run *run,
+	const struct ifp_budget *budget, struct ifp_sink **out)
 {
+	uint32_t ranks = ifp_run_rank_count(run);
 	struct chrome *chrome = calloc(1, sizeof(*chrome));
 	int err;
 
 	if (!chrome)
 		return ifp_fail(-ENOMEM, "draw %s: out of memory", path);
 	*chrome = (struct chrome){
-		.sink = {&ops, "merged/", "merged/, ranks/"},
+		.sink = {.ops = &ops,
+			.label = "merged/",
+			.label_of_all = "merged/, ranks/",
+			.budget = *budget},
+		.most_pid = ranks ? pid_of(ifp_run_rank(run, ranks - 1)) : 0,
 		.start_ns = INT64_MAX,
 		.end_ns = INT64_MIN,
 	};

@@ -8,4 +8,6 @@
 
 #include "collector/timeline/sink.h"
 
-int ifp_sink_chrome_open(const char *path, struct ifp_sink **out);
+/* The budget counts bytes of JSON, before compression: what a browser loads. */
+int ifp_sink_chrome_open(const char *path, const struct ifp_run *run,
+	const struct ifp_budget *budget, struct ifp_sink **out);

@@ -42,9 +42,11 @@ int ifp_timeline_result_add(
 	return 0;
 }
 
-static int draw_merged(
-	struct ifp_run *run, const char *output_dir, struct ifp_timeline_result *result)
+static int draw_merged(struct ifp_run *run, const char *output_dir,
+	const struct ifp_timeline_limits *limits, struct ifp_timeline_result *result)
 {
+	const struct ifp_budget budget = {
+		(uint64_t)limits->merged_bytes, (uint64_t)limits->merged_events};
 	IFP_CLEANUP_BUF struct ifp_buf path = {0};
 	struct ifp_sink *sink;
 	int err;
@@ -54,7 +56,7 @@ static int draw_merged(
 	ifp_buf_append_u8(&path, 0);
 	err = ifp_buf_status(&path);
 	if (!err)
-		err = ifp_sink_chrome_open((const char *)path.data, &sink);
+		err = ifp_sink_chrome_open((const char *)path.data, run, &budget, &sink);
 	if (err)
 		return err;
 	err = ifp_picture_draw(run, sink);
@@ -87,7 +89,7 @@ int ifp_timeline_draw(struct ifp_run *run, const char *output_dir,
 	int err = make_directories(output_dir);
 
 	if (!err)
-		err = draw_merged(run, output_dir, &drawn);
+		err = draw_merged(run, output_dir, &wish->limits, &drawn);
 	if (!err)
 		err = ifp_ranks_draw(run, output_dir, span_ms(run), wish, &drawn);
 	if (err)

@@ -29,12 +29,19 @@ struct ifp_timeline_wish {
 	uint32_t first_rank_count;
 };
 
+/* What of a run a picture shows. */
+struct ifp_shown {
+	uint64_t events, recorded; /* slices, instants and counters of the archive */
+	char text[320];		   /* what is not, and why; empty when all are */
+};
+
 struct ifp_timeline_file {
 	char *path;
 	uint32_t rank;	     /* IFP_FRAME_NO_RANK for the merged timeline */
 	uint64_t bytes;	     /* on disk */
 	uint64_t json_bytes; /* unpacked: what the browser has to load */
 	uint64_t events;
+	struct ifp_shown shown; /* of the merged timeline */
 };
 
 struct ifp_timeline_result {

@@ -338,9 +338,9 @@ static int draw(const struct driver *driver, const char *archive)
 
 static int usage(void)
 {
-	fprintf(stderr,
-		"usage: timeline_driver [--windows COUNT] [--unaligned RANK] [--no-marks] "
-		"[--ranks-budget BYTES] [--max-ranks-files N] [--first RANK]... OUTPUT FILE...\n");
+	fprintf(stderr, "usage: timeline_driver [--windows COUNT] [--unaligned RANK] [--no-marks] "
+			"[--budget BYTES] [--ranks-budget BYTES] [--max-ranks-files N] [--first "
+			"RANK]... OUTPUT FILE...\n");
 	return 2;
 }
 
@@ -350,6 +350,7 @@ int main(int argc, char **argv)
 		{"windows", required_argument, NULL, 'w'},
 		{"unaligned", required_argument, NULL, 'u'},
 		{"no-marks", no_argument, NULL, 'm'},
+		{"budget", required_argument, NULL, 'g'},
 		{"ranks-budget", required_argument, NULL, 'b'},
 		{"max-ranks-files", required_argument, NULL, 'f'},
 		{"first", required_argument, NULL, 'r'},
@@ -362,7 +363,9 @@ int main(int argc, char **argv)
 	int c, err;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (c == 'b')
+		if (c == 'g')
+			driver.wish.limits.merged_bytes = strtoll(optarg, NULL, 10);
+		else if (c == 'b')
 			driver.wish.limits.ranks_bytes = strtoll(optarg, NULL, 10);
 		else if (c == 'f')
 			driver.wish.limits.ranks_files = strtoll(optarg, NULL, 10);

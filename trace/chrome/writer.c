@@ -242,6 +242,52 @@ void ifp_chrome_writer_add(
 		flush(writer);
 }
 
+static uint64_t digits(uint64_t value)
+{
+	uint64_t count = 1;
+
+	for (; value >= 10; value /= 10)
+		count++;
+	return count;
+}
+
+static uint64_t number_bytes(int64_t value)
+{
+	return value < 0 ? 1 + digits(0 - (uint64_t)value) : digits((uint64_t)value);
+}
+
+static uint64_t us_bytes(int64_t ns, int64_t zero_ns)
+{
+	uint64_t absolute =
+		ns < zero_ns ? (uint64_t)zero_ns - (uint64_t)ns : (uint64_t)ns - (uint64_t)zero_ns;
+
+	return (ns < zero_ns) + digits(absolute / 1000) + sizeof(".000") - 1;
+}
+
+#define KEY_BYTES(key) (sizeof(key) - 1)
+
+uint64_t ifp_chrome_element_bytes(const struct ifp_chrome_element *element)
+{
+	uint64_t bytes = KEY_BYTES(",\n{\"ph\":\"X\",\"name\":\"\",\"pid\":,\"tid\":,\"ts\":}") +
+			 element->name.len_bytes + us_bytes(element->start_ns, element->zero_ns);
+
+	if (element->category.len_bytes)
+		bytes += KEY_BYTES(",\"cat\":\"\"") + element->category.len_bytes;
+	bytes += element->pid_text.len_bytes ? element->pid_text.len_bytes
+					     : number_bytes(element->pid);
+	bytes += element->tid_text.len_bytes ? element->tid_text.len_bytes
+					     : number_bytes(element->tid);
+	if (element->phase == 'X')
+		bytes += KEY_BYTES(",\"dur\":") + us_bytes(element->dur_ns, 0);
+	if (element->has_id)
+		bytes += KEY_BYTES(",\"id\":") + digits(element->id);
+	if (element->args.len_bytes)
+		bytes += KEY_BYTES(",\"args\":") + element->args.len_bytes;
+	if (element->extra.len_bytes > 2)
+		bytes += element->extra.len_bytes - 1;
+	return bytes;
+}
+
 uint64_t ifp_chrome_writer_bytes(const struct ifp_chrome_writer *writer)
 {
 	return writer->written_bytes + writer->chunk.len_bytes;

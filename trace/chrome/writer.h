@@ -50,6 +50,9 @@ void ifp_chrome_element_append(struct ifp_buf *buf, const struct ifp_chrome_elem
 void ifp_chrome_writer_add(
 	struct ifp_chrome_writer *writer, const struct ifp_chrome_element *element);
 
+/* What the element takes, exactly; of texts only the lengths are looked at. */
+uint64_t ifp_chrome_element_bytes(const struct ifp_chrome_element *element);
+
 /* Bytes of JSON so far, before compression. */
 uint64_t ifp_chrome_writer_bytes(const struct ifp_chrome_writer *writer);
 

@@ -71,6 +71,8 @@ static void test_rank_0_on_one_host_starts_the_collector(void **state)
 	char arguments[512], expected[512];
 
 	(void)state;
+	wish.limits = (struct ifp_timeline_limits){
+		.merged_bytes = 1, .merged_events = 2, .ranks_bytes = 3, .ranks_files = 4};
 	wish.collector_executable =
 		make_collector("echo \"$@\" > \"$4\"/arguments; echo noise >&2\n"
 			       "echo ready \"$2\" >&3; exec sleep 600 3>&-");
@@ -83,7 +85,7 @@ static void test_rank_0_on_one_host_starts_the_collector(void **state)
 
 	snprintf(expected, sizeof(expected),
 		"--listen ipc:///tmp/infprof-%u/%s/collector --output %s --job %s --world 2 "
-		"--ready-fd 3\n",
+		"--ready-fd 3 --budget 1 --max-events 2 --ranks-budget 3 --max-ranks-files 4\n",
 		geteuid(), job, folder, job);
 	read_file("arguments", arguments, sizeof(arguments));
 	assert_string_equal(arguments, expected);

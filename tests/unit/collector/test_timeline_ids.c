@@ -163,7 +163,7 @@ static void draw(const char *archive, const char *path)
 	struct ifp_sink *sink;
 
 	assert_ok(ifp_run_open(archive, &run));
-	assert_ok(ifp_sink_chrome_open(path, &sink));
+	assert_ok(ifp_sink_chrome_open(path, run, &(struct ifp_budget){0}, &sink));
 	assert_ok(ifp_picture_draw(run, sink));
 	assert_ok(sink->ops->close(sink, &result));
 	ifp_run_close(&run);

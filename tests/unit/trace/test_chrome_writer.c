@@ -182,11 +182,40 @@ static void a_folder_that_is_missing_is_an_error(void **state)
 	ifp_error_clear();
 }
 
+static void the_size_of_an_element_is_known_before_it_is_written(void **state)
+{
+	(void)state;
+	const struct ifp_chrome_element elements[] = {
+		{.phase = 'X',
+			.name = ifp_str("a"),
+			.category = ifp_str("op"),
+			.pid = 1000,
+			.tid = 7,
+			.start_ns = 1234567,
+			.dur_ns = 89,
+			.args = ifp_str("{\"a\":1}")},
+		{.phase = 'X', .start_ns = -1, .dur_ns = INT64_MAX, .pid = -5, .tid = INT64_MIN},
+		{.phase = 'X', .start_ns = INT64_MIN, .zero_ns = INT64_MAX},
+		{.phase = 'i', .start_ns = -999, .extra = ifp_str("{\"s\":\"t\"}")},
+		{.phase = 'f', .has_id = true, .id = UINT64_MAX, .extra = ifp_str("{}")},
+		{.phase = 'M', .pid_text = ifp_str("\"Spans\""), .tid_text = ifp_str("\"x\"")},
+	};
+
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(elements); i++) {
+		IFP_CLEANUP_BUF struct ifp_buf text = {0};
+
+		ifp_chrome_element_append(&text, &elements[i]);
+		/* The comma and the line feed in front of it count as well. */
+		assert_int_equal(ifp_chrome_element_bytes(&elements[i]), text.len_bytes + 2);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(elements_are_written_as_the_plug_in_needs_them),
 		cmocka_unit_test(extreme_times_are_written_exactly),
+		cmocka_unit_test(the_size_of_an_element_is_known_before_it_is_written),
 		cmocka_unit_test(a_packed_file_is_read_back),
 		cmocka_unit_test(an_abandoned_file_leaves_nothing),
 		cmocka_unit_test(a_write_that_fails_leaves_nothing),

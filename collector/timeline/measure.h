@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How large a scene is in a sink's format at each level. */
+#pragma once
+
+#include "collector/timeline/elements.h"
+#include "collector/timeline/plan.h"
+
+/* Lanes are numbered over the whole picture: none has a higher number. */
+#define IFP_MEASURE_MAX_LANE 9999999u
+
+/* Numbers the lanes of the scene for this. 0 or -ENOMEM. */
+int ifp_measure_scene(struct ifp_scene *scene, uint32_t rank_order, const struct ifp_sink *sink,
+	struct ifp_plan *plan, struct ifp_element_texts *texts);
+
+/* Of a rank by itself, also of one that has no scene. */
+void ifp_measure_rank(const struct ifp_run_rank *rank, uint32_t order, const struct ifp_sink *sink,
+	struct ifp_plan *plan, struct ifp_element_texts *texts);

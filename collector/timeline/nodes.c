@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/timeline/nodes.h"
+
+#include "core/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Long is what takes this part of its step, a long gap between siblings that one. */
+#define LONG_EVENT_PART 64
+#define LONG_GAP_PART 16
+/* A gap is told from an event when it is longer than the shortest event shown by this factor. */
+#define GAP_FACTOR 4
+
+struct maker {
+	const struct ifp_rank_events *events;
+	const struct ifp_steps *steps;
+	const struct ifp_slices *slices;
+	struct ifp_nodes *nodes;
+	int64_t extent_ns; /* of all slices */
+	uint32_t step;	   /* how many steps begin at or before the last moment asked for */
+};
+
+static uint16_t smaller(uint16_t a, uint16_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint16_t larger(uint16_t a, uint16_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Moments mostly come in order. */
+static void seek_step(struct maker *m, int64_t at_ns)
+{
+	const struct ifp_step *items = m->steps->items;
+
+	if (m->step && items[m->step - 1].start_ns > at_ns)
+		m->step = 0;
+	while (m->step < m->steps->count && items[m->step].start_ns <= at_ns)
+		m->step++;
+}
+
+static int64_t key_at(struct maker *m, int64_t at_ns)
+{
+	const struct ifp_step *items = m->steps->items;
+
+	seek_step(m, at_ns);
+	if (!m->step)
+		return m->steps->count ? 2 * items[0].number - 1 : 0;
+	items += m->step - 1;
+	return 2 * items->number + !(items->whole && at_ns < items->end_ns);
+}
+
+/* Of the step found last, or of everything where it was none. */
+static int64_t step_extent(const struct maker *m)
+{
+	const struct ifp_step *step = m->step ? &m->steps->items[m->step - 1] : NULL;
+
+	return step && step->whole ? step->end_ns - step->start_ns : m->extent_ns;
+}
+
+static int find_subject(struct maker *m, const struct ifp_slice *slice, struct ifp_node *node)
+{
+	const struct ifp_event *event;
+	uint32_t category;
+	int err;
+
+	if (slice->event == IFP_SLICE_NONE) {
+		node->category = IFP_NODE_STEP;
+		node->subject = IFP_SUBJECT_STEP;
+		return 0;
+	}
+	event = &m->events->events[slice->event].event;
+	err = ifp_rank_categories_find(&m->nodes->categories, event->category, &category);
+	if (!err && category >= IFP_NODE_STEP)
+		err = ifp_fail(-E2BIG, "a rank has more than %u categories", IFP_NODE_STEP - 1);
+	if (err)
+		return err;
+	node->category = (uint16_t)category;
+	node->subject = (uint8_t)ifp_subject_of(event, &m->nodes->categories.items[category]);
+	return 0;
+}
+
+/* Where the runs of folds end: another group of steps, or a gap that would look busy. */
+static uint16_t apart_from(struct maker *m, uint32_t prev, uint32_t i)
+{
+	const struct ifp_slice *slices = m->slices->items;
+	const struct ifp_node *a = &m->nodes->items[prev], *b = &m->nodes->items[i];
+	int64_t gap_ns = slices[i].start_ns - slices[prev].start_ns - slices[prev].dur_ns;
+	uint16_t apart = IFP_LEVEL_NEVER;
+
+	if (a->key != b->key)
+		apart = ifp_level_apart(a->key, b->key);
+	if (gap_ns <= 0)
+		return apart;
+	if (gap_ns >= step_extent(m) / LONG_GAP_PART)
+		apart = smaller(apart, IFP_LEVEL_LONG);
+	return smaller(apart, ifp_level_in_class(smaller(a->level, b->level), gap_ns / GAP_FACTOR));
+}
+
+/* last: the last root of each sub-lane so far, and by slice its last child. */
+static int take_slice(struct maker *m, uint32_t i, uint32_t *last_root, uint32_t *last_child)
+{
+	const struct ifp_slice *slice = &m->slices->items[i];
+	struct ifp_node *node = &m->nodes->items[i], *parent = NULL;
+	uint32_t *last = &last_root[slice->sublane];
+	int err = find_subject(m, slice, node);
+
+	if (err)
+		return err;
+	if (slice->parent != IFP_SLICE_NONE) {
+		parent = &m->nodes->items[slice->parent];
+		parent->has_children = true;
+		node->inside_operator = parent->inside_operator ||
+					parent->subject == IFP_SUBJECT_OPERATOR ||
+					parent->subject == IFP_SUBJECT_COLLECTIVE;
+		last = &last_child[slice->parent];
+	}
+	node->key = key_at(m, slice->start_ns);
+	node->level = ifp_level_of(node->subject, !node->inside_operator, slice->dur_ns);
+	if (slice->dur_ns >= step_extent(m) / LONG_EVENT_PART && slice->dur_ns)
+		node->level = smaller(node->level, IFP_LEVEL_LONG);
+	node->prev = *last;
+	node->next = IFP_SLICE_NONE;
+	node->apart = IFP_LEVEL_NEVER;
+	if (*last != IFP_SLICE_NONE) {
+		m->nodes->items[*last].next = i;
+		node->apart = apart_from(m, *last, i);
+	}
+	*last = i;
+	return 0;
+}
+
+static int take_lane(struct maker *m, const struct ifp_lane_row *row, uint32_t *last_child)
+{
+	uint32_t last_root[IFP_MAX_SUBLANES];
+	int err = 0;
+
+	for (uint32_t k = 0; k < IFP_MAX_SUBLANES; k++)
+		last_root[k] = IFP_SLICE_NONE;
+	for (uint32_t i = row->first_slice; i < row->first_slice + row->slice_count && !err; i++) {
+		if (m->slices->items[i].sublane == IFP_SLICE_NONE)
+			m->nodes->items[i].shown = IFP_LEVEL_NEVER;
+		else
+			err = take_slice(m, i, last_root, last_child);
+	}
+	return err;
+}
+
+/*
+ * What is around a slice is shown with it. What spans several groups of steps is shown as soon as
+ * the groups are told apart, so that what is inside of it is counted where it belongs.
+ */
+static void lift_parents(struct maker *m)
+{
+	struct ifp_node *nodes = m->nodes->items;
+
+	for (uint32_t i = m->slices->count; i-- > 0;) {
+		uint32_t parent = m->slices->items[i].parent;
+
+		if (parent == IFP_SLICE_NONE || nodes[i].shown == IFP_LEVEL_NEVER)
+			continue;
+		nodes[parent].level = smaller(nodes[parent].level, nodes[i].level);
+		if (nodes[parent].key != nodes[i].key)
+			nodes[parent].level = smaller(nodes[parent].level,
+				ifp_level_apart(nodes[parent].key, nodes[i].key));
+	}
+}
+
+/* From which level on a slice has none to be folded with on one side. */
+static uint16_t free_side(const struct ifp_node *nodes, uint32_t neighbour, uint16_t apart)
+{
+	return neighbour == IFP_SLICE_NONE ? 0 : smaller(nodes[neighbour].level, apart);
+}
+
+/* A fold of one event would say less than the event, and take more. */
+static void show_the_lonely(struct maker *m)
+{
+	struct ifp_node *nodes = m->nodes->items;
+
+	for (uint32_t i = 0; i < m->slices->count; i++) {
+		struct ifp_node *node = &nodes[i];
+		uint32_t parent = m->slices->items[i].parent;
+		uint16_t alone = parent == IFP_SLICE_NONE ? 0 : nodes[parent].level;
+
+		if (node->shown == IFP_LEVEL_NEVER)
+			continue;
+		node->shown = node->level;
+		if (node->has_children)
+			continue;
+		alone = larger(alone, free_side(nodes, node->prev, node->apart));
+		if (node->next != IFP_SLICE_NONE)
+			alone = larger(
+				alone, free_side(nodes, node->next, nodes[node->next].apart));
+		node->shown = smaller(node->level, alone);
+	}
+}
+
+int ifp_nodes_make(const struct ifp_rank_events *events, const struct ifp_steps *steps,
+	const struct ifp_slices *slices, const struct ifp_lanes *lanes, int64_t extent_ns,
+	struct ifp_nodes *nodes)
+{
+	IFP_CLEANUP(ifp_nodes_free) struct ifp_nodes making = {0};
+	IFP_CLEANUP_FREE uint32_t *last_child = calloc(slices->count + 1u, sizeof(*last_child));
+	struct maker m = {.events = events,
+		.steps = steps,
+		.slices = slices,
+		.nodes = &making,
+		.extent_ns = extent_ns};
+	int err = 0;
+
+	making.items = calloc(slices->count + 1u, sizeof(*making.items));
+	if (!making.items || !last_child)
+		return ifp_fail(-ENOMEM, "out of memory for %u slices", slices->count);
+	memset(last_child, 0xff, (slices->count + 1u) * sizeof(*last_child));
+	for (uint32_t i = 0; i < lanes->count && !err; i++)
+		err = take_lane(&m, &lanes->rows[i], last_child);
+	if (err)
+		return err;
+	lift_parents(&m);
+	show_the_lonely(&m);
+	*nodes = making;
+	making = (struct ifp_nodes){0};
+	return 0;
+}
+
+void ifp_nodes_free(struct ifp_nodes *nodes)
+{
+	free(nodes->items);
+	ifp_rank_categories_free(&nodes->categories);
+	*nodes = (struct ifp_nodes){0};
+}
+
+void ifp_nodes_fold_levels(const struct ifp_nodes *nodes, const struct ifp_slices *slices,
+	uint32_t i, uint16_t *first, uint16_t *end)
+{
+	const struct ifp_node *node = &nodes->items[i];
+	uint32_t parent = slices->items[i].parent;
+
+	*first = free_side(nodes->items, node->prev, node->apart);
+	if (parent != IFP_SLICE_NONE)
+		*first = larger(*first, nodes->items[parent].level);
+	*end = node->shown;
+}
