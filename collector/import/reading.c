@@ -140,15 +140,16 @@ static int look_at(struct reading *reading, const struct ifp_event *event)
 	return ifp_import_overlaps_add(&reading->overlaps, event);
 }
 
-static int add(struct reading *reading, const struct ifp_event *event)
+static int add(struct reading *reading, const struct ifp_event *event,
+	const struct ifp_args_split *args)
 {
 	struct ifp_block_builder *builder = reading->worker->builder;
-	int err = ifp_block_builder_add(builder, event);
+	int err = ifp_block_builder_add_split(builder, event, args);
 
 	if (err == -ENOSPC) {
 		err = flush(reading);
 		if (!err)
-			err = ifp_block_builder_add(builder, event);
+			err = ifp_block_builder_add_split(builder, event, args);
 	}
 	if (err == -EMSGSIZE) {
 		ifp_error_clear();
@@ -337,12 +338,13 @@ static int read_events(struct reading *reading, struct ifp_chrome_reader *reader
 {
 	struct ifp_chrome_counts counts;
 	struct ifp_chrome_damage damage;
+	struct ifp_args_split args;
 	struct ifp_event event;
 	int got = 0, err = 0;
 
 	ifp_chrome_reader_salvage(reader);
-	while (!err && (got = ifp_chrome_reader_next(reader, &event)) > 0)
-		err = add(reading, &event);
+	while (!err && (got = ifp_chrome_reader_next_split(reader, &event, &args)) > 0)
+		err = add(reading, &event, &args);
 	if (!err)
 		err = flush(reading);
 	counts = ifp_chrome_reader_counts(reader);

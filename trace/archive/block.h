@@ -8,6 +8,7 @@
 #pragma once
 
 #include "core/buf.h"
+#include "trace/archive/template.h"
 #include "trace/event.h"
 
 #include <stddef.h>
@@ -28,6 +29,13 @@ void ifp_block_builder_free(struct ifp_block_builder **builder);
  * again; no cause is recorded); -ENOMEM. An event whose texts alone exceed the block is -EMSGSIZE.
  */
 int ifp_block_builder_add(struct ifp_block_builder *builder, const struct ifp_event *event);
+
+/*
+ * The same for an event whose args are split already (those of event are not looked at); where
+ * args has no form, event has the args as text. The block gets the same bytes either way.
+ */
+int ifp_block_builder_add_split(struct ifp_block_builder *builder, const struct ifp_event *event,
+	const struct ifp_args_split *args);
 
 uint32_t ifp_block_builder_count(const struct ifp_block_builder *builder);
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 int ifp_block_builder_new(struct ifp_block_builder **out)
 {
@@ -19,6 +20,7 @@ int ifp_block_builder_new(struct ifp_block_builder **out)
 	/* Touched as it is filled, so a builder of few events costs few pages. */
 	builder->entries = malloc(IFP_BLOCK_MAX_EVENTS * sizeof(*builder->entries));
 	builder->zstd = ZSTD_createCCtx();
+	builder->stamp = 1;
 	if (!builder->entries || !builder->zstd)
 		return ifp_fail(-ENOMEM, "make a block builder");
 	*out = IFP_TAKE_PTR(builder);
@@ -31,6 +33,7 @@ void ifp_block_builder_free(struct ifp_block_builder **builder)
 		return;
 	free((*builder)->entries);
 	free((*builder)->values);
+	free((*builder)->memos);
 	ifp_intern_free(&(*builder)->texts);
 	ifp_intern_free(&(*builder)->templates);
 	ifp_intern_free(&(*builder)->lanes);
@@ -45,24 +48,35 @@ uint32_t ifp_block_builder_count(const struct ifp_block_builder *builder)
 	return builder->count;
 }
 
-/* Leaves the template in form, the numbers behind values, and how many they are in *slots. */
-static int split_args(struct ifp_block_builder *builder, struct ifp_str args, uint32_t *slots)
+/* Room for the numbers of one more event. */
+static int reserve_values(struct ifp_block_builder *builder)
 {
-	int err = IFP_ARRAY_RESERVE(builder->values, builder->value_capacity, builder->value_count,
+	return IFP_ARRAY_RESERVE(builder->values, builder->value_capacity, builder->value_count,
 		IFP_ARGS_MAX_SLOTS, "numbers of args");
+}
+
+/* The form is left in builder->form, the numbers behind those of the events before. */
+static int split_args(
+	struct ifp_block_builder *builder, struct ifp_str args, struct ifp_args_split *split)
+{
+	uint64_t *values;
+	int err = reserve_values(builder);
 
 	if (err)
 		return err;
+	values = builder->values + builder->value_count;
+	*split = (struct ifp_args_split){.values = values};
 	ifp_buf_clear(&builder->form);
 	ifp_buf_append_u8(&builder->form, IFP_TEMPLATE_SPLIT);
-	*slots = ifp_template_split(
-		args, &builder->form, builder->values + builder->value_count, IFP_ARGS_MAX_SLOTS);
-	if (*slots == UINT32_MAX) {
-		*slots = 0;
+	split->count = ifp_template_split(args, &builder->form, values, IFP_ARGS_MAX_SLOTS);
+	if (split->count == UINT32_MAX) {
+		split->count = 0;
 		ifp_buf_clear(&builder->form);
 		ifp_buf_append_u8(&builder->form, IFP_TEMPLATE_PLAIN);
 		ifp_buf_append(&builder->form, args.ptr, args.len_bytes);
 	}
+	split->form = (struct ifp_str){
+		(const char *)builder->form.data, (uint32_t)builder->form.len_bytes};
 	return ifp_buf_status(&builder->form);
 }
 
@@ -79,11 +93,9 @@ static int intern_lane(struct ifp_block_builder *builder, const struct ifp_lane 
 	return err;
 }
 
-static int intern_texts(struct ifp_block_builder *builder, const struct ifp_event *event,
-	struct ifp_block_entry *entry)
+static int intern_all(struct ifp_block_builder *builder, const struct ifp_event *event,
+	const struct ifp_args_split *args, struct ifp_block_entry *entry)
 {
-	const struct ifp_str form = {
-		(const char *)builder->form.data, (uint32_t)builder->form.len_bytes};
 	uint32_t known = builder->templates.count;
 	int err = intern_lane(builder, &event->lane, &entry->lane);
 
@@ -94,25 +106,72 @@ static int intern_texts(struct ifp_block_builder *builder, const struct ifp_even
 	if (!err)
 		err = ifp_intern(&builder->texts, event->extra, &entry->extra);
 	if (!err)
-		err = ifp_intern(&builder->templates, form, &entry->template);
+		err = ifp_intern(&builder->templates, args->form, &entry->template);
 	if (!err && builder->templates.count > known)
 		builder->slot_count += entry->slots;
 	return err;
 }
 
-static size_t texts_bytes(const struct ifp_event *event)
+static bool is_lane(
+	const struct ifp_block_builder *builder, uint32_t id, const struct ifp_lane *lane)
 {
-	return (size_t)event->name.len_bytes + event->category.len_bytes + event->args.len_bytes +
+	struct ifp_block_lane key;
+
+	memcpy(&key, ifp_intern_text(&builder->lanes, id).ptr, sizeof(key));
+	return key.pid == lane->pid && key.tid == lane->tid && key.kind == lane->kind &&
+	       ifp_str_equal(ifp_intern_text(&builder->texts, key.pid_text), lane->pid_text) &&
+	       ifp_str_equal(ifp_intern_text(&builder->texts, key.tid_text), lane->tid_text);
+}
+
+/* Whether the memo is of this block, and of an event with the same texts. */
+static bool remembers(const struct ifp_block_builder *builder, const struct ifp_block_memo *memo,
+	const struct ifp_event *event, const struct ifp_args_split *args)
+{
+	return memo->hint == args->hint && memo->stamp == builder->stamp &&
+	       ifp_str_equal(ifp_intern_text(&builder->templates, memo->template), args->form) &&
+	       ifp_str_equal(ifp_intern_text(&builder->texts, memo->name), event->name) &&
+	       ifp_str_equal(ifp_intern_text(&builder->texts, memo->category), event->category) &&
+	       ifp_str_equal(ifp_intern_text(&builder->texts, memo->extra), event->extra) &&
+	       is_lane(builder, memo->lane, &event->lane);
+}
+
+static int intern_hinted(struct ifp_block_builder *builder, const struct ifp_event *event,
+	const struct ifp_args_split *args, struct ifp_block_entry *entry)
+{
+	struct ifp_block_memo *memo;
+	int err;
+
+	if (!builder->memos)
+		builder->memos = calloc(IFP_BLOCK_MEMOS, sizeof(*builder->memos));
+	if (!builder->memos)
+		return ifp_fail(-ENOMEM, "no memory for the hints of a block");
+	memo = &builder->memos[args->hint % IFP_BLOCK_MEMOS];
+	if (remembers(builder, memo, event, args)) {
+		entry->lane = memo->lane;
+		entry->name = memo->name;
+		entry->category = memo->category;
+		entry->extra = memo->extra;
+		entry->template = memo->template;
+		return 0;
+	}
+	err = intern_all(builder, event, args, entry);
+	if (!err)
+		*memo = (struct ifp_block_memo){args->hint, builder->stamp, entry->name,
+			entry->category, entry->extra, entry->template, entry->lane};
+	return err;
+}
+
+static size_t texts_bytes(const struct ifp_event *event, uint32_t args_bytes)
+{
+	return (size_t)event->name.len_bytes + event->category.len_bytes + args_bytes +
 	       event->extra.len_bytes + event->lane.pid_text.len_bytes +
 	       event->lane.tid_text.len_bytes;
 }
 
-int ifp_block_builder_add(struct ifp_block_builder *builder, const struct ifp_event *event)
+/* 0, or why an event cannot be added now or ever. */
+static int check(const struct ifp_block_builder *builder, const struct ifp_event *event,
+	size_t raw_bytes)
 {
-	struct ifp_block_entry entry = {.event = *event};
-	size_t raw_bytes = texts_bytes(event);
-	int err;
-
 	if (raw_bytes > IFP_BLOCK_MAX_RAW_BYTES)
 		return ifp_fail(-EMSGSIZE,
 			"an event with %zu bytes of text exceeds the limit of %u", raw_bytes,
@@ -124,14 +183,30 @@ int ifp_block_builder_add(struct ifp_block_builder *builder, const struct ifp_ev
 	if (builder->count == IFP_BLOCK_MAX_EVENTS ||
 		builder->raw_bytes + raw_bytes > IFP_BLOCK_MAX_RAW_BYTES)
 		return -ENOSPC;
-	err = split_args(builder, event->args, &entry.slots);
-	if (err)
-		return err;
+	return 0;
+}
+
+/* The numbers stand behind those of the events before already. */
+static int put(struct ifp_block_builder *builder, const struct ifp_event *event,
+	const struct ifp_args_split *args, size_t raw_bytes)
+{
+	struct ifp_block_entry entry = {
+		.start = event->start,
+		.dur = event->dur,
+		.correlation = event->correlation,
+		.first_value = (uint32_t)builder->value_count,
+		.slots = args->count,
+		.kind = (uint8_t)event->kind,
+		.source = (uint8_t)event->source,
+		.clock = (uint8_t)event->clock,
+	};
+	int err;
+
 	if (builder->value_count + entry.slots > IFP_BLOCK_MAX_VALUES ||
 		builder->slot_count + entry.slots > IFP_BLOCK_MAX_SLOTS)
 		return -ENOSPC;
-	entry.first_value = (uint32_t)builder->value_count;
-	err = intern_texts(builder, event, &entry);
+	err = args->hint ? intern_hinted(builder, event, args, &entry)
+			 : intern_all(builder, event, args, &entry);
 	if (err)
 		return err;
 	builder->entries[builder->count++] = entry;
@@ -140,12 +215,44 @@ int ifp_block_builder_add(struct ifp_block_builder *builder, const struct ifp_ev
 	return 0;
 }
 
+int ifp_block_builder_add(struct ifp_block_builder *builder, const struct ifp_event *event)
+{
+	size_t raw_bytes = texts_bytes(event, event->args.len_bytes);
+	struct ifp_args_split args;
+	int err = check(builder, event, raw_bytes);
+
+	if (!err)
+		err = split_args(builder, event->args, &args);
+	return err ? err : put(builder, event, &args, raw_bytes);
+}
+
+int ifp_block_builder_add_split(struct ifp_block_builder *builder, const struct ifp_event *event,
+	const struct ifp_args_split *args)
+{
+	size_t raw_bytes = texts_bytes(event, args->text_bytes);
+	int err;
+
+	if (!args->form.len_bytes)
+		return ifp_block_builder_add(builder, event);
+	if (args->count > IFP_ARGS_MAX_SLOTS)
+		return ifp_fail(-EINVAL, "args with %u numbers", args->count);
+	err = check(builder, event, raw_bytes);
+	if (!err)
+		err = reserve_values(builder);
+	if (err)
+		return err;
+	memcpy(builder->values + builder->value_count, args->values,
+		args->count * sizeof(*args->values));
+	return put(builder, event, args, raw_bytes);
+}
+
 void ifp_block_builder_clear(struct ifp_block_builder *builder)
 {
 	builder->count = 0;
 	builder->raw_bytes = 0;
 	builder->value_count = 0;
 	builder->slot_count = 0;
+	builder->stamp++;
 	ifp_intern_clear(&builder->texts);
 	ifp_intern_clear(&builder->templates);
 	ifp_intern_clear(&builder->lanes);

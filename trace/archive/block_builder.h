@@ -9,11 +9,23 @@
 
 /* An event with its texts replaced by numbers of the builder's tables. */
 struct ifp_block_entry {
-	struct ifp_event event; /* numbers only: the texts are not set */
+	int64_t start, dur;
+	uint64_t correlation;
 	uint32_t lane, name, category, extra, template;
 	uint32_t first_value; /* of its args' numbers in values ... */
 	uint32_t slots;	      /* ... and how many they are */
+	uint8_t kind, source, clock;
 };
+
+/* What an event became whose args came with a hint: most likely the next such event does, too. */
+struct ifp_block_memo {
+	uint32_t hint;
+	uint32_t stamp; /* of the block that the numbers are of */
+	uint32_t name, category, extra, template;
+	uint32_t lane;
+};
+
+#define IFP_BLOCK_MEMOS 4096u
 
 /* The key of a lane in the table of lanes; no padding, so that it can be compared as bytes. */
 struct ifp_block_lane {
@@ -31,6 +43,8 @@ struct ifp_block_builder {
 	size_t value_capacity;
 	size_t slot_count;   /* of all templates */
 	struct ifp_buf form; /* scratch */
+	struct ifp_block_memo *memos; /* IFP_BLOCK_MEMOS, by hint; NULL before the first hint */
+	uint32_t stamp;		      /* counts the blocks */
 	ZSTD_CCtx *zstd;
 };
 

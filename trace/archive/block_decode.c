@@ -105,7 +105,10 @@ static void read_event(struct decoder *decoder, uint32_t i)
 	read_values(decoder, template, variant->values, event->correlation);
 	decoder->args_at[i] = decoder->memory->args.len_bytes;
 	join_args(decoder, template, event);
-	ifp_block_state_update(&decoder->state, event, track->lane, shape->track, s);
+	ifp_block_state_update(&decoder->state,
+		(struct ifp_block_numbers){
+			(uint64_t)event->start, (uint64_t)event->dur, event->correlation},
+		track->lane, shape->track, s);
 }
 
 static int read_events(struct decoder *decoder)

@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "trace/archive/block.h"
 #include "trace/archive/pack.h"
+#include "trace/archive/template.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -32,10 +33,6 @@
 #define IFP_BLOCK_MAX_VALUES (1024u * 1024u)
 #define IFP_BLOCK_MAX_SLOTS (256u * 1024u)
 #define IFP_ARGS_MAX_SLOTS 4096u
-
-/* First byte of a template's text in the table of texts. */
-#define IFP_TEMPLATE_PLAIN 0u /* the args themselves follow */
-#define IFP_TEMPLATE_SPLIT 1u /* a template follows (template.h) */
 
 /* Sections in the order of the payload. Packed series have two: tokens, then bits (pack.h). */
 enum ifp_block_section {
@@ -212,18 +209,23 @@ static inline uint64_t ifp_predict_column(const struct ifp_block_state *state,
 	}
 }
 
-/* Call with an event's own numbers when all of them have been predicted. */
+/* An event's own numbers. */
+struct ifp_block_numbers {
+	uint64_t start, dur, correlation;
+};
+
+/* Call when all of an event's numbers have been predicted. */
 static inline void ifp_block_state_update(struct ifp_block_state *state,
-	const struct ifp_event *event, uint32_t lane, uint32_t track, uint32_t shape)
+	struct ifp_block_numbers event, uint32_t lane, uint32_t track, uint32_t shape)
 {
-	state->start = (uint64_t)event->start;
-	state->lane_start[lane] = state->start;
-	state->lane_end[lane] = state->start + (uint64_t)event->dur;
-	state->track_start[track] = state->start;
-	state->track_correlation[track] = event->correlation;
-	state->shape_duration[shape] = (uint64_t)event->dur;
-	if (event->correlation)
-		state->correlation = event->correlation;
+	state->start = event.start;
+	state->lane_start[lane] = event.start;
+	state->lane_end[lane] = event.start + event.dur;
+	state->track_start[track] = event.start;
+	state->track_correlation[track] = event.correlation;
+	state->shape_duration[shape] = event.dur;
+	if (event.correlation)
+		state->correlation = event.correlation;
 }
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two walks over the events of a block: the first adds up what each mode of prediction would cost,
- * the second takes the differences under the cheapest ones.
+ * Two walks over the events of a block: the first adds up what each mode of prediction would cost
+ * the first events of each track and column, the second takes the differences under the cheapest ones.
  */
 #include "trace/archive/block_plan.h"
 
@@ -10,10 +10,14 @@
 /* About what a token costs beyond the bits that stand behind it. */
 #define TOKEN_BITS 2u
 
+/* A track or column is judged by so many events: further ones are seldom of another kind. */
+#define WEIGHED_EVENTS 128u
+
 /* Estimated bits of a series under each mode. A repetition costs nothing: zstd sees to that. */
 struct cost {
 	uint64_t bits[IFP_COLUMN_MODES];
 	uint64_t last[IFP_COLUMN_MODES];
+	uint32_t events; /* that have been weighed; counted for tracks by their starts alone */
 };
 
 struct walk {
@@ -47,30 +51,42 @@ static unsigned int cheapest(const struct cost *cost, unsigned int modes)
 	return best;
 }
 
-static void walk_times(struct walk *walk, uint32_t i)
+/* What each mode would cost for an event's times and correlation. */
+static void weigh_times(struct walk *walk, uint32_t i)
 {
-	struct ifp_block_plan *plan = walk->plan;
-	const struct ifp_event *event = &plan->builder->entries[i].event;
+	const struct ifp_block_plan *plan = walk->plan;
+	const struct ifp_block_entry *event = &plan->builder->entries[i];
 	uint32_t t = plan->track[i], shape = plan->shape[i];
 	const struct ifp_block_track *track = &plan->track_modes[t];
 	const struct ifp_block_state *state = &walk->state;
 
-	for (unsigned int mode = 0; walk->choosing && mode < IFP_START_MODES; mode++)
+	if (walk->start_costs[t].events == WEIGHED_EVENTS)
+		return;
+	walk->start_costs[t].events++;
+	for (unsigned int mode = 0; mode < IFP_START_MODES; mode++)
 		note(&walk->start_costs[t], mode,
 			ifp_zigzag((uint64_t)event->start,
 				ifp_predict_start(
 					state, (enum ifp_start_mode)mode, track->lane, t)));
-	for (unsigned int mode = 0; walk->choosing && mode < IFP_DURATION_MODES; mode++)
+	for (unsigned int mode = 0; mode < IFP_DURATION_MODES; mode++)
 		note(&walk->duration_costs[t], mode,
 			ifp_zigzag((uint64_t)event->dur,
 				ifp_predict_duration(state, (enum ifp_duration_mode)mode, shape)));
-	for (unsigned int mode = 0; walk->choosing && mode < IFP_CORRELATION_MODES; mode++)
+	for (unsigned int mode = 0; mode < IFP_CORRELATION_MODES; mode++)
 		note(&walk->correlation_costs[t], mode,
 			ifp_zigzag(
 				event->correlation, ifp_predict_correlation(state,
 							    (enum ifp_correlation_mode)mode, t)));
-	if (walk->choosing)
-		return;
+}
+
+static void take_times(struct walk *walk, uint32_t i)
+{
+	struct ifp_block_plan *plan = walk->plan;
+	const struct ifp_block_entry *event = &plan->builder->entries[i];
+	uint32_t t = plan->track[i], shape = plan->shape[i];
+	const struct ifp_block_track *track = &plan->track_modes[t];
+	const struct ifp_block_state *state = &walk->state;
+
 	plan->starts[i] = ifp_zigzag((uint64_t)event->start,
 		ifp_predict_start(state, track->start_mode, track->lane, t));
 	plan->durations[i] = ifp_zigzag(
@@ -79,29 +95,40 @@ static void walk_times(struct walk *walk, uint32_t i)
 		event->correlation, ifp_predict_correlation(state, track->correlation_mode, t));
 }
 
+static void weigh_column(struct walk *walk, const struct ifp_block_column *column,
+	uint64_t value, uint64_t correlation, uint64_t neighbour)
+{
+	struct cost *cost = &walk->column_costs[column - walk->plan->columns];
+
+	if (cost->events == WEIGHED_EVENTS)
+		return;
+	cost->events++;
+	for (unsigned int mode = 0; mode < IFP_COLUMN_MODES; mode++)
+		note(cost, mode,
+			ifp_zigzag(value, ifp_predict_column(&walk->state, column,
+						  (enum ifp_column_mode)mode, correlation,
+						  neighbour)));
+}
+
 static void walk_args(struct walk *walk, uint32_t i)
 {
 	struct ifp_block_plan *plan = walk->plan;
 	const struct ifp_block_entry *entry = &plan->builder->entries[i];
 	const uint64_t *values = plan->builder->values + entry->first_value;
+	const uint32_t *order = plan->slot_order + plan->template_first[entry->template];
 	struct ifp_block_column **slots = plan->slots + plan->template_first[entry->template];
 
-	for (uint32_t slot = 0; slot < entry->slots; slot++) {
+	for (uint32_t k = plan->template_of_variant[entry->template]; k < entry->slots; k++) {
+		uint32_t slot = order[k];
 		struct ifp_block_column *column = slots[slot];
 		uint64_t neighbour = slot ? values[slot - 1] : 0;
 
-		if (!column)
-			continue;
-		for (unsigned int mode = 0; walk->choosing && mode < IFP_COLUMN_MODES; mode++)
-			note(&walk->column_costs[column - plan->columns], mode,
-				ifp_zigzag(values[slot],
-					ifp_predict_column(&walk->state, column,
-						(enum ifp_column_mode)mode,
-						entry->event.correlation, neighbour)));
-		if (!walk->choosing)
-			column->values[column->next++] = ifp_zigzag(
-				values[slot], ifp_predict_column(&walk->state, column, column->mode,
-						      entry->event.correlation, neighbour));
+		if (walk->choosing)
+			weigh_column(walk, column, values[slot], entry->correlation, neighbour);
+		else
+			column->values[column->next++] = ifp_zigzag(values[slot],
+				ifp_predict_column(&walk->state, column, column->mode,
+					entry->correlation, neighbour));
 		column->last = values[slot];
 		walk->state.key_last[column->key] = values[slot];
 	}
@@ -122,11 +149,17 @@ static int walk_events(struct walk *walk, bool choosing)
 		plan->columns[i].last = 0;
 	walk->choosing = choosing;
 	for (uint32_t i = 0; i < plan->builder->count; i++) {
+		const struct ifp_block_entry *entry = &plan->builder->entries[i];
 		uint32_t track = plan->track[i];
 
-		walk_times(walk, i);
+		if (choosing)
+			weigh_times(walk, i);
+		else
+			take_times(walk, i);
 		walk_args(walk, i);
-		ifp_block_state_update(&walk->state, &plan->builder->entries[i].event,
+		ifp_block_state_update(&walk->state,
+			(struct ifp_block_numbers){(uint64_t)entry->start, (uint64_t)entry->dur,
+				entry->correlation},
 			plan->track_modes[track].lane, track, plan->shape[i]);
 	}
 	return 0;

@@ -23,6 +23,10 @@ struct planner {
 	struct ifp_buf scratch;
 	struct distinct *distinct;
 	uint32_t *first, *order; /* events by template */
+	/* What came last, which most often comes again; number + 1, 0 = nothing yet. */
+	uint32_t *last_variant; /* by template */
+	uint32_t *last_track;	/* by lane */
+	uint32_t *last_shape;	/* by variant */
 };
 
 static void planner_free(struct planner *planner)
@@ -51,17 +55,37 @@ static bool belongs_to_variant(struct planner *planner, uint32_t t, uint32_t slo
 	struct distinct *set = planner->distinct;
 	uint32_t uses = planner->first[t + 1] - planner->first[t];
 	uint32_t limit = uses / EVENTS_PER_VARIANT + 1;
+	uint64_t before = 0;
 
 	set->stamp++;
 	set->count = 0;
 	for (uint32_t i = planner->first[t]; i < planner->first[t + 1]; i++) {
 		const struct ifp_block_entry *entry = &builder->entries[planner->order[i]];
+		uint64_t value = builder->values[entry->first_value + slot];
 
-		add_distinct(set, builder->values[entry->first_value + slot]);
+		if (set->count && value == before)
+			continue;
+		add_distinct(set, value);
 		if (set->count > limit)
 			return false;
+		before = value;
 	}
 	return true;
+}
+
+/* Lists the slots of a template whose numbers belong to variants, and behind them the others. */
+static void order_slots(struct ifp_block_plan *plan, uint32_t t)
+{
+	struct ifp_block_column **slots = plan->slots + plan->template_first[t];
+	uint32_t *order = plan->slot_order + plan->template_first[t], count = 0;
+
+	for (uint32_t slot = 0; slot < plan->template_slots[t]; slot++)
+		if (!slots[slot])
+			order[count++] = slot;
+	plan->template_of_variant[t] = count;
+	for (uint32_t slot = 0; slot < plan->template_slots[t]; slot++)
+		if (slots[slot])
+			order[count++] = slot;
 }
 
 /* The text before a slot, back to the comma or bracket before it: the name of the number. */
@@ -97,6 +121,7 @@ static int plan_template(struct planner *planner, uint32_t t)
 		}
 		slot++;
 	}
+	order_slots(plan, t);
 	return 0;
 }
 
@@ -113,6 +138,7 @@ static int plan_columns(struct planner *planner)
 	IFP_TAKE_ZEROED(&planner->arena, planner->order, builder->count);
 	IFP_TAKE_ZEROED(&plan->arena, plan->template_slots, templates);
 	IFP_TAKE_ZEROED(&plan->arena, plan->template_first, templates);
+	IFP_TAKE_ZEROED(&plan->arena, plan->template_of_variant, templates);
 	for (uint32_t i = 0; i < builder->count; i++) {
 		template[i] = builder->entries[i].template;
 		plan->template_slots[template[i]] = builder->entries[i].slots;
@@ -123,6 +149,7 @@ static int plan_columns(struct planner *planner)
 		plan->slot_count += plan->template_slots[t];
 	}
 	IFP_TAKE_ZEROED(&plan->arena, plan->slots, plan->slot_count);
+	IFP_TAKE_ZEROED(&plan->arena, plan->slot_order, plan->slot_count);
 	IFP_TAKE_ZEROED(&plan->arena, plan->columns, plan->slot_count + 1);
 	for (uint32_t t = 0; t < templates; t++) {
 		int err = plan_template(planner, t);
@@ -133,19 +160,32 @@ static int plan_columns(struct planner *planner)
 	return 0;
 }
 
-static int number_variant(
+/* Whether two events of a template have the same variant of it. */
+static bool same_variant(const struct ifp_block_plan *plan, const struct ifp_block_entry *a,
+	const struct ifp_block_entry *b)
+{
+	const uint32_t *order = plan->slot_order + plan->template_first[a->template];
+	const uint64_t *left = plan->builder->values + a->first_value;
+	const uint64_t *right = plan->builder->values + b->first_value;
+
+	for (uint32_t i = 0; i < plan->template_of_variant[a->template]; i++)
+		if (left[order[i]] != right[order[i]])
+			return false;
+	return true;
+}
+
+static int find_variant(
 	struct planner *planner, const struct ifp_block_entry *entry, uint32_t *id)
 {
 	const struct ifp_block_plan *plan = planner->plan;
+	const uint32_t *order = plan->slot_order + plan->template_first[entry->template];
 	struct ifp_buf *key = &planner->scratch;
 	int err;
 
 	ifp_buf_clear(key);
 	ifp_buf_append_u32(key, entry->template);
-	for (uint32_t slot = 0; slot < entry->slots; slot++)
-		if (!plan->slots[plan->template_first[entry->template] + slot])
-			ifp_buf_append_varint(
-				key, plan->builder->values[entry->first_value + slot]);
+	for (uint32_t i = 0; i < plan->template_of_variant[entry->template]; i++)
+		ifp_buf_append_varint(key, plan->builder->values[entry->first_value + order[i]]);
 	err = ifp_buf_status(key);
 	return err ? err
 		   : ifp_intern(&planner->plan->variants,
@@ -153,29 +193,60 @@ static int number_variant(
 			     id);
 }
 
+static int number_variant(struct planner *planner, uint32_t i, uint32_t *id)
+{
+	struct ifp_block_plan *plan = planner->plan;
+	const struct ifp_block_entry *entries = plan->builder->entries, *entry = &entries[i];
+	uint32_t *last = &planner->last_variant[entry->template];
+	uint32_t known = plan->variants.count;
+	int err;
+
+	if (*last && same_variant(plan, entry, &entries[plan->variant_entry[*last - 1]])) {
+		*id = *last - 1;
+		return 0;
+	}
+	err = find_variant(planner, entry, id);
+	if (err)
+		return err;
+	if (plan->variants.count > known)
+		plan->variant_entry[*id] = i;
+	*last = *id + 1;
+	return 0;
+}
+
+/* The number of a key in a table that counts in order of first appearance. */
+static int number_key(struct ifp_intern *table, const void *key, uint32_t key_bytes,
+	uint32_t *last, uint32_t *id)
+{
+	int err = 0;
+
+	if (*last && !memcmp(ifp_intern_text(table, *last - 1).ptr, key, key_bytes))
+		*id = *last - 1;
+	else
+		err = ifp_intern(table, (struct ifp_str){key, key_bytes}, id);
+	if (!err)
+		*last = *id + 1;
+	return err;
+}
+
 static int number_event(struct planner *planner, uint32_t i)
 {
 	struct ifp_block_plan *plan = planner->plan;
 	const struct ifp_block_entry *entry = &plan->builder->entries[i];
 	const struct ifp_block_track_key track = {
-		entry->lane, entry->event.kind, entry->event.source, entry->event.clock};
+		entry->lane, entry->kind, entry->source, entry->clock};
 	struct ifp_block_shape shape = {
 		.category = entry->category, .name = entry->name, .extra = entry->extra};
-	uint32_t known = plan->variants.count;
-	int err = ifp_intern(
-		&plan->tracks, (struct ifp_str){(const char *)&track, sizeof(track)}, &shape.track);
+	int err = number_key(&plan->tracks, &track, sizeof(track),
+		&planner->last_track[entry->lane], &shape.track);
 
 	if (!err)
-		err = number_variant(planner, entry, &shape.variant);
+		err = number_variant(planner, i, &shape.variant);
 	if (!err)
-		err = ifp_intern(&plan->shapes,
-			(struct ifp_str){(const char *)&shape, sizeof(shape)}, &plan->shape[i]);
-	if (err)
-		return err;
-	if (plan->variants.count > known)
-		plan->variant_entry[shape.variant] = i;
+		err = number_key(&plan->shapes, &shape, sizeof(shape),
+			&planner->last_shape[shape.variant], &plan->shape[i]);
 	plan->track[i] = shape.track;
-	return 0;
+	return err;
 }
 
 static int plan_tables(struct planner *planner)
@@ -187,6 +258,9 @@ static int plan_tables(struct planner *planner)
 	IFP_TAKE_ZEROED(&plan->arena, plan->variant_entry, count);
 	IFP_TAKE_ZEROED(&plan->arena, plan->shape, count);
 	IFP_TAKE_ZEROED(&plan->arena, plan->track, count);
+	IFP_TAKE_ZEROED(&planner->arena, planner->last_variant, plan->builder->templates.count);
+	IFP_TAKE_ZEROED(&planner->arena, planner->last_track, plan->builder->lanes.count);
+	IFP_TAKE_ZEROED(&planner->arena, planner->last_shape, count);
 	for (uint32_t i = 0; !err && i < count; i++)
 		err = number_event(planner, i);
 	if (err)

@@ -21,6 +21,8 @@ struct ifp_block_plan {
 	uint32_t *template_first;	 /* ... the first of them in slots */
 	struct ifp_block_column **slots; /* NULL: the value belongs to the variant */
 	uint32_t slot_count;
+	uint32_t *slot_order;		  /* slots of a template: first those of variants ... */
+	uint32_t *template_of_variant;	  /* ... of which there are so many, then the others */
 	struct ifp_block_column *columns; /* one after the other, in order of slots */
 	uint32_t column_count;
 

@@ -5,15 +5,15 @@
 #define LEAST_LENGTH 4u /* bits of the smallest value above */
 #define LAST_TOKEN (SMALL_VALUES + 4u * (64u - LEAST_LENGTH) + 3u)
 
-/* At most 24 bits: together with what is pending they fit 32. */
-static void put_bits(struct ifp_pack *pack, uint32_t value, unsigned int count)
+/* At most 32 bits: together with what is pending they fit 64. */
+static void put_bits(struct ifp_pack *pack, uint64_t value, unsigned int count)
 {
 	pack->pending |= value << pack->pending_bits;
 	pack->pending_bits += count;
-	while (pack->pending_bits >= 8) {
-		ifp_buf_append_u8(&pack->bits, (uint8_t)pack->pending);
-		pack->pending >>= 8;
-		pack->pending_bits -= 8;
+	if (pack->pending_bits >= 32) {
+		ifp_buf_append_u32(&pack->bits, (uint32_t)pack->pending);
+		pack->pending >>= 32;
+		pack->pending_bits -= 32;
 	}
 }
 
@@ -28,19 +28,19 @@ void ifp_pack_put(struct ifp_pack *pack, uint64_t value)
 	left = length - 3;
 	ifp_buf_append_u8(&pack->tokens,
 		(uint8_t)(SMALL_VALUES + 4 * (length - LEAST_LENGTH) + (value >> left & 3)));
-	while (left) {
-		unsigned int part = left < 24 ? left : 24;
-
-		put_bits(pack, (uint32_t)(value & ((UINT32_C(1) << part) - 1)), part);
-		value >>= part;
-		left -= part;
+	value &= (UINT64_C(1) << left) - 1;
+	if (left > 32) {
+		put_bits(pack, (uint32_t)value, 32);
+		value >>= 32;
+		left -= 32;
 	}
+	put_bits(pack, value, left);
 }
 
 void ifp_pack_end(struct ifp_pack *pack)
 {
-	if (pack->pending_bits)
-		ifp_buf_append_u8(&pack->bits, (uint8_t)pack->pending);
+	for (unsigned int done = 0; done < pack->pending_bits; done += 8)
+		ifp_buf_append_u8(&pack->bits, (uint8_t)(pack->pending >> done));
 	pack->pending = 0;
 	pack->pending_bits = 0;
 }

@@ -17,7 +17,7 @@
 struct ifp_pack {
 	struct ifp_buf tokens;
 	struct ifp_buf bits; /* low bits first */
-	uint32_t pending;    /* fewer than 8 bits that do not fill a byte yet */
+	uint64_t pending;    /* fewer than 32 bits that are not in the buffer yet */
 	unsigned int pending_bits;
 };
 

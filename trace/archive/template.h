@@ -16,6 +16,26 @@
 /* The most digits of a slot, and so the most bytes that it becomes. */
 #define IFP_TEMPLATE_SLOT_DIGITS 18u
 
+/* The first byte of a form, which is what a block's table of templates holds. */
+#define IFP_TEMPLATE_PLAIN 0u /* the args themselves follow */
+#define IFP_TEMPLATE_SPLIT 1u /* a template follows */
+
+/*
+ * An event's args that are split already, instead of their text. Borrowed from whoever read the
+ * event, for as long as the event's texts are.
+ */
+struct ifp_args_split {
+	struct ifp_str form; /* IFP_TEMPLATE_SPLIT and the template; empty: these are none */
+	const uint64_t *values;
+	uint32_t count;	     /* of values */
+	uint32_t text_bytes; /* of the args as text */
+	/*
+	 * The same number for events that most likely have the same form, name, category and
+	 * extra; 0 = nothing is known. Where it misleads it costs time and nothing else.
+	 */
+	uint32_t hint;
+};
+
 /*
  * Appends the template of text to *form and stores its numbers in values, max_slots at most.
  * Returns how many there are, or UINT32_MAX when they are more (*form is of no use then).

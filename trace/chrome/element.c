@@ -4,6 +4,7 @@
 #include "core/checksum.h"
 #include "core/error.h"
 #include "trace/chrome/decimal.h"
+#include "trace/chrome/stencil.h"
 
 #include <errno.h>
 #include <string.h>
@@ -51,6 +52,16 @@ static enum ifp_element_field find(
 			!memcmp(table[i].name, name.ptr, name.len_bytes))
 			return table[i].field;
 	return IFP_FIELD_COUNT;
+}
+
+enum ifp_element_field ifp_element_member(struct ifp_str name)
+{
+	return find(members, IFP_ARRAY_SIZE(members), name);
+}
+
+enum ifp_element_field ifp_element_argument(struct ifp_str name)
+{
+	return find(arguments, IFP_ARRAY_SIZE(arguments), name);
 }
 
 static struct ifp_str text_of(const struct ifp_element *element, enum ifp_element_field field)
@@ -114,8 +125,7 @@ static int take_args(struct ifp_element *element, struct ifp_pull *pull)
 		int err;
 
 		append_name(values, element->name, values->len_bytes > start + 1 ? ",\"" : "\"");
-		err = take_value(
-			element, pull, find(arguments, IFP_ARRAY_SIZE(arguments), element->name));
+		err = take_value(element, pull, ifp_element_argument(element->name));
 		if (err)
 			return err;
 	}
@@ -144,7 +154,7 @@ static void keep_as_extra(
 
 static int take_member(struct ifp_element *element, struct ifp_pull *pull)
 {
-	enum ifp_element_field field = find(members, IFP_ARRAY_SIZE(members), element->name);
+	enum ifp_element_field field = ifp_element_member(element->name);
 	struct ifp_str name = element->name;
 
 	if (field == IFP_FIELD_ARGS) {
@@ -243,10 +253,30 @@ static bool set_times(struct ifp_element *element, int64_t base_ns, struct ifp_e
 	       !__builtin_add_overflow(event->start, event->dur, &end);
 }
 
-/* False when the value is an array or object. */
-static bool set_place(struct ifp_str value, int64_t *number, struct ifp_str *text)
+static bool is_given(const struct ifp_element_numbers *numbers, enum ifp_element_field field)
 {
-	if (!value.len_bytes || ifp_decimal_int(value, number))
+	return numbers->given >> field & 1;
+}
+
+static void read_numbers(struct ifp_element *element)
+{
+	static const enum ifp_element_field fields[] = {IFP_FIELD_PID, IFP_FIELD_TID, IFP_FIELD_ID,
+		IFP_FIELD_DEVICE, IFP_FIELD_STREAM, IFP_FIELD_CORRELATION};
+
+	element->numbers.given = 0;
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(fields); i++)
+		if (ifp_decimal_int(text_of(element, fields[i]),
+			    &element->numbers.value[fields[i]]))
+			element->numbers.given |= 1u << fields[i];
+}
+
+/* What is no integer is kept as text. False when the value is an array or object. */
+static bool set_place(
+	const struct ifp_element *element, enum ifp_element_field field, struct ifp_str *text)
+{
+	struct ifp_str value = text_of(element, field);
+
+	if (!value.len_bytes || is_given(&element->numbers, field))
 		return true;
 	if (value.ptr[0] == '[' || value.ptr[0] == '{')
 		return false;
@@ -270,41 +300,39 @@ static bool on_stream(const struct ifp_element *element, const struct ifp_event 
 	       element->fields[IFP_FIELD_STREAM].len_bytes;
 }
 
-/* A stream's lane has the device's or the stream's number, and what the trace has in its place. */
-static void set_number(
-	int64_t number, struct ifp_str recorded, int64_t *place, struct ifp_str *text)
+/* A stream's lane has the number of the device or the stream, and what stood in its place. */
+static void keep_place(const struct ifp_element *element, enum ifp_element_field place,
+	enum ifp_element_field other, struct ifp_str *text)
 {
-	if (number != *place)
-		*text = recorded;
-	*place = number;
+	const struct ifp_element_numbers *numbers = &element->numbers;
+	int64_t number = is_given(numbers, place) ? numbers->value[place] : 0;
+
+	if (is_given(numbers, other) && numbers->value[other] != number)
+		*text = text_of(element, place);
 }
 
-static bool set_lane(const struct ifp_element *element, struct ifp_event *event)
+static bool set_lane(struct ifp_element *element, struct ifp_event *event)
 {
 	struct ifp_lane *lane = &event->lane;
-	struct ifp_str device = text_of(element, IFP_FIELD_DEVICE);
-	struct ifp_str stream = text_of(element, IFP_FIELD_STREAM);
-	struct ifp_str pid = text_of(element, IFP_FIELD_PID), tid = text_of(element, IFP_FIELD_TID);
-	int64_t number;
 
-	if (!set_place(pid, &lane->pid, &lane->pid_text) ||
-		!set_place(tid, &lane->tid, &lane->tid_text))
+	if (!set_place(element, IFP_FIELD_PID, &lane->pid_text) ||
+		!set_place(element, IFP_FIELD_TID, &lane->tid_text))
 		return false;
 	lane->kind = IFP_LANE_THREAD;
-	if (on_stream(element, event) && !lane->pid_text.len_bytes && !lane->tid_text.len_bytes) {
-		lane->kind = IFP_LANE_STREAM;
-		if (ifp_decimal_int(device, &number))
-			set_number(number, pid, &lane->pid, &lane->pid_text);
-		/* Waiting for an event is on no stream (-1): it stays where Kineto put it. */
-		if (ifp_decimal_int(stream, &number) && number >= 0)
-			set_number(number, tid, &lane->tid, &lane->tid_text);
-	} else if (lane->pid_text.len_bytes || lane->tid_text.len_bytes) {
+	if (lane->pid_text.len_bytes || lane->tid_text.len_bytes) {
 		lane->kind = IFP_LANE_OTHER;
+	} else if (on_stream(element, event)) {
+		lane->kind = IFP_LANE_STREAM;
+		/* Waiting for an event is on no stream (-1): it stays where Kineto put it. */
+		if (element->numbers.value[IFP_FIELD_STREAM] < 0)
+			element->numbers.given &= ~(1u << IFP_FIELD_STREAM);
+		keep_place(element, IFP_FIELD_PID, IFP_FIELD_DEVICE, &lane->pid_text);
+		keep_place(element, IFP_FIELD_TID, IFP_FIELD_STREAM, &lane->tid_text);
 	}
 	return true;
 }
 
-static bool is_flow(enum ifp_event_kind kind)
+bool ifp_element_is_flow(enum ifp_event_kind kind)
 {
 	return kind == IFP_EVENT_FLOW_START || kind == IFP_EVENT_FLOW_STEP ||
 	       kind == IFP_EVENT_FLOW_END;
@@ -318,25 +346,37 @@ static bool names_something(struct ifp_str text)
 
 /*
  * Flows may be named by any text: one that is no number is kept, and stands for its hash. Of other
- * events the args keep it.
+ * events the args keep it. Numbers follow in ifp_element_place().
  */
 static void set_correlation(struct ifp_element *element, struct ifp_event *event)
 {
-	bool flow = is_flow(event->kind);
+	bool flow = ifp_element_is_flow(event->kind);
 	enum ifp_element_field field = flow ? IFP_FIELD_ID : IFP_FIELD_CORRELATION;
 	struct ifp_str text = text_of(element, field);
-	int64_t number;
+	bool number = is_given(&element->numbers, field) && element->numbers.value[field] >= 0;
 
-	if (text.len_bytes && ifp_decimal_int(text, &number) && number >= 0) {
-		event->correlation = (uint64_t)number;
-	} else if (flow && text.len_bytes) {
+	if (!number && (flow ? text.len_bytes > 0 : names_something(text)))
 		event->correlation = ifp_checksum(text.ptr, text.len_bytes);
+	if (!flow || !number)
 		keep_as_extra(element, "id", IFP_FIELD_ID);
-	} else if (names_something(text)) {
-		event->correlation = ifp_checksum(text.ptr, text.len_bytes);
-	}
-	if (!flow)
-		keep_as_extra(element, "id", IFP_FIELD_ID);
+}
+
+void ifp_element_place(const struct ifp_element_numbers *numbers, struct ifp_event *event)
+{
+	enum ifp_element_field correlation =
+		ifp_element_is_flow(event->kind) ? IFP_FIELD_ID : IFP_FIELD_CORRELATION;
+	bool on_stream = event->lane.kind == IFP_LANE_STREAM;
+
+	if (is_given(numbers, IFP_FIELD_PID))
+		event->lane.pid = numbers->value[IFP_FIELD_PID];
+	if (is_given(numbers, IFP_FIELD_TID))
+		event->lane.tid = numbers->value[IFP_FIELD_TID];
+	if (on_stream && is_given(numbers, IFP_FIELD_DEVICE))
+		event->lane.pid = numbers->value[IFP_FIELD_DEVICE];
+	if (on_stream && is_given(numbers, IFP_FIELD_STREAM))
+		event->lane.tid = numbers->value[IFP_FIELD_STREAM];
+	if (is_given(numbers, correlation) && numbers->value[correlation] >= 0)
+		event->correlation = (uint64_t)numbers->value[correlation];
 }
 
 static int close_texts(struct ifp_element *element, struct ifp_event *event)
@@ -351,18 +391,14 @@ static int close_texts(struct ifp_element *element, struct ifp_event *event)
 	return 1;
 }
 
-int ifp_element_read(struct ifp_element *element, struct ifp_pull *pull, int64_t base_ns,
+/* The careful way: member by member. */
+static int scan(struct ifp_element *element, struct ifp_pull *pull, int64_t base_ns,
 	struct ifp_event *event)
 {
 	struct ifp_event read = {.source = IFP_SOURCE_KINETO, .clock = IFP_CLOCK_REALTIME};
 	bool first = true;
-	int more = ifp_pull_peek(pull);
+	int more;
 
-	if (more < 0)
-		return more;
-	element->empty = false;
-	if (more != '{')
-		return ifp_pull_value(pull, NULL);
 	ifp_buf_clear(&element->values);
 	ifp_buf_clear(&element->extra);
 	memset(element->fields, 0, sizeof(element->fields));
@@ -376,15 +412,56 @@ int ifp_element_read(struct ifp_element *element, struct ifp_pull *pull, int64_t
 	if (more < 0)
 		return more;
 	element->empty = first;
+	read_numbers(element);
 	element->without_dur = false;
 	if (!set_texts(element, &read) || !set_times(element, base_ns, &read) ||
 		!set_lane(element, &read))
 		return 0;
 	set_correlation(element, &read);
+	ifp_element_place(&element->numbers, &read);
 	more = close_texts(element, &read);
 	if (more > 0)
 		*event = read;
 	return more;
+}
+
+/* Scans an element that no stencil fits, and learns from it if it lies whole in the window. */
+static int scan_and_learn(struct ifp_element *element, struct ifp_pull *pull, int64_t base_ns,
+	struct ifp_event *event)
+{
+	const uint8_t *text = pull->next;
+	uint64_t window = pull->window_offset, repairs = pull->repairs;
+	int more = scan(element, pull, base_ns, event);
+
+	if (more > 0 && pull->window_offset == window && pull->repairs == repairs &&
+		!element->without_dur && element->stencils)
+		ifp_stencils_learn(element->stencils, text, pull->next, pull->end, base_ns, event,
+			&element->numbers);
+	return more;
+}
+
+int ifp_element_read(struct ifp_element *element, struct ifp_pull *pull, int64_t base_ns,
+	struct ifp_event *event, struct ifp_args_split *args)
+{
+	const uint8_t *behind = NULL;
+	int more = ifp_pull_peek(pull);
+
+	if (more < 0)
+		return more;
+	*args = (struct ifp_args_split){0};
+	element->empty = false;
+	if (more != '{')
+		return ifp_pull_value(pull, NULL);
+	if (!element->stencils)
+		element->stencils = ifp_stencils_new(); /* without, all is only slower */
+	if (element->stencils)
+		behind = ifp_stencils_fit(
+			element->stencils, pull->next, pull->end, base_ns, event, args);
+	if (!behind)
+		return scan_and_learn(element, pull, base_ns, event);
+	pull->next = behind;
+	element->without_dur = false;
+	return 1;
 }
 
 void ifp_element_free(struct ifp_element *element)
@@ -392,4 +469,5 @@ void ifp_element_free(struct ifp_element *element)
 	ifp_buf_free(&element->key);
 	ifp_buf_free(&element->values);
 	ifp_buf_free(&element->extra);
+	ifp_stencils_free(element->stencils);
 }

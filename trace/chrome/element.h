@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/buf.h"
+#include "trace/archive/template.h"
 #include "trace/chrome/pull.h"
 #include "trace/event.h"
 
@@ -32,9 +33,19 @@ enum ifp_element_field {
 	IFP_FIELD_COUNT,
 };
 
+/* The fields that are integers. */
+struct ifp_element_numbers {
+	int64_t value[IFP_FIELD_COUNT + 1]; /* the last one is for numbers of no field */
+	uint32_t given;			    /* bit by field */
+};
+
+struct ifp_stencils;
+
 /* Memory that is used again for each element; {0} is a valid start. */
 struct ifp_element {
 	struct ifp_element_span fields[IFP_FIELD_COUNT];
+	struct ifp_element_numbers numbers;
+	struct ifp_stencils *stencils; /* of elements read before; NULL: none yet */
 	struct ifp_buf key;  /* a name that cannot be borrowed from the window */
 	struct ifp_str name; /* of the member that is being taken */
 	struct ifp_buf values;
@@ -46,8 +57,18 @@ struct ifp_element {
 /*
  * Takes the element that is next: 1 and *event, whose texts live until the next call; 0 when it is
  * set aside because it is no event that can be placed; negative errno when the JSON is damaged.
+ * Where *args has a form, it has the event's args, and event->args is empty.
  */
 int ifp_element_read(struct ifp_element *element, struct ifp_pull *pull, int64_t base_ns,
-	struct ifp_event *event);
+	struct ifp_event *event, struct ifp_args_split *args);
+
+/* Of a member's name, and of a name inside args: IFP_FIELD_COUNT when it is of no field. */
+enum ifp_element_field ifp_element_member(struct ifp_str name);
+enum ifp_element_field ifp_element_argument(struct ifp_str name);
+
+bool ifp_element_is_flow(enum ifp_event_kind kind);
+
+/* Sets numbers of the lane, whose kind is set, and the correlation where there is one. */
+void ifp_element_place(const struct ifp_element_numbers *numbers, struct ifp_event *event);
 
 void ifp_element_free(struct ifp_element *element);

@@ -38,6 +38,7 @@ void ifp_chrome_reader_close(struct ifp_chrome_reader **reader)
 		return;
 	ifp_input_close(&r->input);
 	ifp_element_free(&r->element);
+	ifp_buf_free(&r->args_text);
 	ifp_buf_free(&r->key);
 	ifp_buf_free(&r->value);
 	ifp_buf_free(&r->distributed_info);
@@ -196,7 +197,8 @@ static bool array_left_open(struct ifp_chrome_reader *reader)
 int ifp_chrome_read_element(struct ifp_chrome_reader *reader, struct ifp_event *event)
 {
 	uint64_t repairs = reader->pull.repairs;
-	int more = ifp_element_read(&reader->element, &reader->pull, reader->base_ns, event);
+	int more = ifp_element_read(
+		&reader->element, &reader->pull, reader->base_ns, event, &reader->args);
 
 	reader->counts.events += more > 0;
 	reader->counts.repaired += more >= 0 && (reader->pull.repairs > repairs ||
@@ -247,7 +249,8 @@ static int next_element(struct ifp_chrome_reader *reader, struct ifp_event *even
 	return take_element(reader, event);
 }
 
-int ifp_chrome_reader_next(struct ifp_chrome_reader *reader, struct ifp_event *event)
+int ifp_chrome_reader_next_split(
+	struct ifp_chrome_reader *reader, struct ifp_event *event, struct ifp_args_split *args)
 {
 	int result = 0;
 
@@ -277,7 +280,22 @@ int ifp_chrome_reader_next(struct ifp_chrome_reader *reader, struct ifp_event *e
 		reader->state = IFP_CHROME_BROKEN;
 		ifp_fail(result, "%s", reader->path);
 	}
+	*args = reader->args;
 	return result;
+}
+
+int ifp_chrome_reader_next(struct ifp_chrome_reader *reader, struct ifp_event *event)
+{
+	struct ifp_args_split args;
+	int result = ifp_chrome_reader_next_split(reader, event, &args);
+
+	if (result <= 0 || !args.form.len_bytes)
+		return result;
+	ifp_buf_clear(&reader->args_text);
+	ifp_template_join((struct ifp_str){args.form.ptr + 1, args.form.len_bytes - 1}, args.values,
+		&reader->args_text);
+	event->args = buf_str(&reader->args_text);
+	return reader->args_text.failed ? ifp_buf_status(&reader->args_text) : 1;
 }
 
 struct ifp_chrome_header ifp_chrome_reader_header(const struct ifp_chrome_reader *reader)

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "trace/archive/template.h"
 #include "trace/event.h"
 
 #include <stdbool.h>
@@ -27,6 +28,13 @@ void ifp_chrome_reader_close(struct ifp_chrome_reader **reader);
  * bases the first counts. One that does not count for the events is among the header's others.
  */
 int ifp_chrome_reader_next(struct ifp_chrome_reader *reader, struct ifp_event *event);
+
+/*
+ * The same for who puts events into blocks: where *args has a form, it has the event's args, and
+ * event->args is empty. That spares putting the text together and splitting it again.
+ */
+int ifp_chrome_reader_next_split(
+	struct ifp_chrome_reader *reader, struct ifp_event *event, struct ifp_args_split *args);
 
 /*
  * Makes next() go past damage before, within and behind the events instead of ending there: it

@@ -25,6 +25,8 @@ struct ifp_chrome_reader {
 	bool first_member, first_element;
 	int64_t base_ns;
 	struct ifp_element element;
+	struct ifp_args_split args; /* of the event that is given */
+	struct ifp_buf args_text;
 	struct ifp_buf key;
 	struct ifp_buf value;
 	struct ifp_buf distributed_info;
