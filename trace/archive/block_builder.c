@@ -169,8 +169,8 @@ static size_t texts_bytes(const struct ifp_event *event, uint32_t args_bytes)
 }
 
 /* 0, or why an event cannot be added now or ever. */
-static int check(const struct ifp_block_builder *builder, const struct ifp_event *event,
-	size_t raw_bytes)
+static int check(
+	const struct ifp_block_builder *builder, const struct ifp_event *event, size_t raw_bytes)
 {
 	if (raw_bytes > IFP_BLOCK_MAX_RAW_BYTES)
 		return ifp_fail(-EMSGSIZE,

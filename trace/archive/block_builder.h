@@ -41,8 +41,8 @@ struct ifp_block_builder {
 	uint64_t *values;
 	size_t value_count;
 	size_t value_capacity;
-	size_t slot_count;   /* of all templates */
-	struct ifp_buf form; /* scratch */
+	size_t slot_count;	      /* of all templates */
+	struct ifp_buf form;	      /* scratch */
 	struct ifp_block_memo *memos; /* IFP_BLOCK_MEMOS, by hint; NULL before the first hint */
 	uint32_t stamp;		      /* counts the blocks */
 	ZSTD_CCtx *zstd;

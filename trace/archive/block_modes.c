@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two walks over the events of a block: the first adds up what each mode of prediction would cost
- * the first events of each track and column, the second takes the differences under the cheapest ones.
+ * the first events of each track and column, the second takes the differences under the cheapest
+ * ones.
  */
 #include "trace/archive/block_plan.h"
 
@@ -95,8 +96,8 @@ static void take_times(struct walk *walk, uint32_t i)
 		event->correlation, ifp_predict_correlation(state, track->correlation_mode, t));
 }
 
-static void weigh_column(struct walk *walk, const struct ifp_block_column *column,
-	uint64_t value, uint64_t correlation, uint64_t neighbour)
+static void weigh_column(struct walk *walk, const struct ifp_block_column *column, uint64_t value,
+	uint64_t correlation, uint64_t neighbour)
 {
 	struct cost *cost = &walk->column_costs[column - walk->plan->columns];
 
@@ -105,9 +106,9 @@ static void weigh_column(struct walk *walk, const struct ifp_block_column *colum
 	cost->events++;
 	for (unsigned int mode = 0; mode < IFP_COLUMN_MODES; mode++)
 		note(cost, mode,
-			ifp_zigzag(value, ifp_predict_column(&walk->state, column,
-						  (enum ifp_column_mode)mode, correlation,
-						  neighbour)));
+			ifp_zigzag(value,
+				ifp_predict_column(&walk->state, column, (enum ifp_column_mode)mode,
+					correlation, neighbour)));
 }
 
 static void walk_args(struct walk *walk, uint32_t i)
@@ -126,9 +127,9 @@ static void walk_args(struct walk *walk, uint32_t i)
 		if (walk->choosing)
 			weigh_column(walk, column, values[slot], entry->correlation, neighbour);
 		else
-			column->values[column->next++] = ifp_zigzag(values[slot],
-				ifp_predict_column(&walk->state, column, column->mode,
-					entry->correlation, neighbour));
+			column->values[column->next++] = ifp_zigzag(
+				values[slot], ifp_predict_column(&walk->state, column, column->mode,
+						      entry->correlation, neighbour));
 		column->last = values[slot];
 		walk->state.key_last[column->key] = values[slot];
 	}
@@ -158,8 +159,8 @@ static int walk_events(struct walk *walk, bool choosing)
 			take_times(walk, i);
 		walk_args(walk, i);
 		ifp_block_state_update(&walk->state,
-			(struct ifp_block_numbers){(uint64_t)entry->start, (uint64_t)entry->dur,
-				entry->correlation},
+			(struct ifp_block_numbers){
+				(uint64_t)entry->start, (uint64_t)entry->dur, entry->correlation},
 			plan->track_modes[track].lane, track, plan->shape[i]);
 	}
 	return 0;

@@ -174,8 +174,7 @@ static bool same_variant(const struct ifp_block_plan *plan, const struct ifp_blo
 	return true;
 }
 
-static int find_variant(
-	struct planner *planner, const struct ifp_block_entry *entry, uint32_t *id)
+static int find_variant(struct planner *planner, const struct ifp_block_entry *entry, uint32_t *id)
 {
 	const struct ifp_block_plan *plan = planner->plan;
 	const uint32_t *order = plan->slot_order + plan->template_first[entry->template];
@@ -215,8 +214,8 @@ static int number_variant(struct planner *planner, uint32_t i, uint32_t *id)
 }
 
 /* The number of a key in a table that counts in order of first appearance. */
-static int number_key(struct ifp_intern *table, const void *key, uint32_t key_bytes,
-	uint32_t *last, uint32_t *id)
+static int number_key(
+	struct ifp_intern *table, const void *key, uint32_t key_bytes, uint32_t *last, uint32_t *id)
 {
 	int err = 0;
 

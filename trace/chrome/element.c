@@ -265,8 +265,8 @@ static void read_numbers(struct ifp_element *element)
 
 	element->numbers.given = 0;
 	for (size_t i = 0; i < IFP_ARRAY_SIZE(fields); i++)
-		if (ifp_decimal_int(text_of(element, fields[i]),
-			    &element->numbers.value[fields[i]]))
+		if (ifp_decimal_int(
+			    text_of(element, fields[i]), &element->numbers.value[fields[i]]))
 			element->numbers.given |= 1u << fields[i];
 }
 

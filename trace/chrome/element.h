@@ -46,8 +46,8 @@ struct ifp_element {
 	struct ifp_element_span fields[IFP_FIELD_COUNT];
 	struct ifp_element_numbers numbers;
 	struct ifp_stencils *stencils; /* of elements read before; NULL: none yet */
-	struct ifp_buf key;  /* a name that cannot be borrowed from the window */
-	struct ifp_str name; /* of the member that is being taken */
+	struct ifp_buf key;	       /* a name that cannot be borrowed from the window */
+	struct ifp_str name;	       /* of the member that is being taken */
 	struct ifp_buf values;
 	struct ifp_buf extra; /* members that the event has no field for, as JSON object */
 	bool without_dur;     /* the slice read last states no duration: it has 0 */

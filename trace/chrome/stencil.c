@@ -154,8 +154,8 @@ static bool is_same(const struct ifp_event *a, const struct ifp_event *b)
 	       a->lane.pid == b->lane.pid && a->lane.tid == b->lane.tid;
 }
 
-void ifp_stencils_learn(struct ifp_stencils *stencils, const uint8_t *text,
-	const uint8_t *text_end, const uint8_t *end, int64_t base_ns, const struct ifp_event *event,
+void ifp_stencils_learn(struct ifp_stencils *stencils, const uint8_t *text, const uint8_t *text_end,
+	const uint8_t *end, int64_t base_ns, const struct ifp_event *event,
 	const struct ifp_element_numbers *numbers)
 {
 	struct ifp_stencil *stencil;
@@ -169,8 +169,7 @@ void ifp_stencils_learn(struct ifp_stencils *stencils, const uint8_t *text,
 	stencils->learnt++;
 	stencil = ifp_stencil_make(
 		&stencils->arena, &stencils->scratch, text, text_end, event, numbers);
-	if (!stencil ||
-		ifp_stencil_fit(stencil, text, end, base_ns, &again, &args) != text_end ||
+	if (!stencil || ifp_stencil_fit(stencil, text, end, base_ns, &again, &args) != text_end ||
 		!is_same(&again, event) || args.text_bytes != event->args.len_bytes)
 		return;
 	stencils->stencils[++stencils->count] = stencil;

@@ -38,6 +38,6 @@ const uint8_t *ifp_stencils_fit(struct ifp_stencils *stencils, const uint8_t *te
  * text_end is behind its '}', end as above; event is what the scanner made of it, without any
  * repair, and numbers what it was made from.
  */
-void ifp_stencils_learn(struct ifp_stencils *stencils, const uint8_t *text,
-	const uint8_t *text_end, const uint8_t *end, int64_t base_ns, const struct ifp_event *event,
+void ifp_stencils_learn(struct ifp_stencils *stencils, const uint8_t *text, const uint8_t *text_end,
+	const uint8_t *end, int64_t base_ns, const struct ifp_event *event,
 	const struct ifp_element_numbers *numbers);

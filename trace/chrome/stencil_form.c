@@ -8,8 +8,8 @@
 /* Whether two texts of length bytes are the same. */
 static inline bool same(const uint8_t *a, const uint8_t *b, uint32_t length)
 {
-	static const uint8_t masks[2 * IFP_STENCIL_PIECE_BYTES] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-		0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+	static const uint8_t masks[2 * IFP_STENCIL_PIECE_BYTES] = {0xff, 0xff, 0xff, 0xff, 0xff,
+		0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 	uint64_t left[2], right[2], mask[2];
 
 	for (; length > IFP_STENCIL_PIECE_BYTES; length -= IFP_STENCIL_PIECE_BYTES) {
@@ -140,8 +140,8 @@ static bool has_same_texts(const struct ifp_stencil *stencil)
 		       value[IFP_FIELD_TID] == value[IFP_FIELD_STREAM]);
 }
 
-const uint8_t *ifp_stencil_fit(struct ifp_stencil *stencil, const uint8_t *text,
-	const uint8_t *end, int64_t base_ns, struct ifp_event *event, struct ifp_args_split *args)
+const uint8_t *ifp_stencil_fit(struct ifp_stencil *stencil, const uint8_t *text, const uint8_t *end,
+	int64_t base_ns, struct ifp_event *event, struct ifp_args_split *args)
 {
 	int64_t start_ns = stencil->event.start, dur_ns = stencil->event.dur, end_ns;
 	const uint8_t *behind;

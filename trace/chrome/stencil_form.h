@@ -56,5 +56,5 @@ struct ifp_stencil *ifp_stencil_make(struct ifp_arena *arena, struct ifp_stencil
 	const struct ifp_element_numbers *numbers);
 
 /* As ifp_stencils_fit(), for this one. */
-const uint8_t *ifp_stencil_fit(struct ifp_stencil *stencil, const uint8_t *text,
-	const uint8_t *end, int64_t base_ns, struct ifp_event *event, struct ifp_args_split *args);
+const uint8_t *ifp_stencil_fit(struct ifp_stencil *stencil, const uint8_t *text, const uint8_t *end,
+	int64_t base_ns, struct ifp_event *event, struct ifp_args_split *args);

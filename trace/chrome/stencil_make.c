@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define ARGS_DEPTH 2u /* of what stands in args' own braces */
+#define ARGS_DEPTH 2u	    /* of what stands in args' own braces */
 #define SLOT_MOST_BYTES 20u /* 16 digits, a point, three places */
 
 /* A walk over text that is known to be valid JSON. */
@@ -88,8 +88,7 @@ static bool put_runs(struct making *making, const uint8_t *begin, const uint8_t 
 	while (begin < end) {
 		const uint8_t *first = begin;
 
-		if (!is_digit(*begin) ||
-			(*begin == '0' && begin + 1 < end && is_digit(begin[1]))) {
+		if (!is_digit(*begin) || (*begin == '0' && begin + 1 < end && is_digit(begin[1]))) {
 			begin++;
 			continue;
 		}
@@ -98,8 +97,8 @@ static bool put_runs(struct making *making, const uint8_t *begin, const uint8_t 
 		if (begin - first > (ptrdiff_t)IFP_DIGITS_MOST) {
 			if (!pass_values(making, first, begin))
 				return false;
-		} else if (!put_slot(making, first, begin, IFP_FIELD_COUNT,
-				   making->value_count++)) {
+		} else if (!put_slot(
+				   making, first, begin, IFP_FIELD_COUNT, making->value_count++)) {
 			return false;
 		}
 	}
@@ -277,8 +276,8 @@ static bool split_args(struct ifp_arena *arena, struct ifp_stencil_scratch *scra
 	if (!stencil->values || !copy_text(arena, &form))
 		return false;
 	memcpy(stencil->values, scratch->values, count * sizeof(*stencil->values));
-	stencil->args = (struct ifp_args_split){
-		.form = form, .values = stencil->values, .count = count};
+	stencil->args =
+		(struct ifp_args_split){.form = form, .values = stencil->values, .count = count};
 	return true;
 }
 
