@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/chrome/element.h"
 
-#include "core/checksum.h"
-#include "core/error.h"
-#include "trace/chrome/decimal.h"
 #include "trace/chrome/stencil.h"
 
-#include <errno.h>
 #include <string.h>
 
 struct field_name {
@@ -38,11 +34,6 @@ static const struct field_name arguments[] = {
 	FIELD("correlation", IFP_FIELD_CORRELATION),
 };
 
-static struct ifp_str buf_str(const struct ifp_buf *buf)
-{
-	return (struct ifp_str){(const char *)buf->data, (uint32_t)buf->len_bytes};
-}
-
 /* IFP_FIELD_COUNT when the name is none of the table's. */
 static enum ifp_element_field find(
 	const struct field_name *table, size_t count, struct ifp_str name)
@@ -62,27 +53,6 @@ enum ifp_element_field ifp_element_member(struct ifp_str name)
 enum ifp_element_field ifp_element_argument(struct ifp_str name)
 {
 	return find(arguments, IFP_ARRAY_SIZE(arguments), name);
-}
-
-static struct ifp_str text_of(const struct ifp_element *element, enum ifp_element_field field)
-{
-	const struct ifp_element_span *span = &element->fields[field];
-
-	if (!span->len_bytes)
-		return (struct ifp_str){0};
-	return (struct ifp_str){
-		(const char *)element->values.data + span->offset_bytes, (uint32_t)span->len_bytes};
-}
-
-static bool is_string(struct ifp_str value)
-{
-	return value.len_bytes >= 2 && value.ptr[0] == '"';
-}
-
-/* The inside of a JSON string. */
-static struct ifp_str inside(struct ifp_str value)
-{
-	return (struct ifp_str){value.ptr + 1, value.len_bytes - 2};
 }
 
 /* Collects the value that is next and remembers where it is. */
@@ -135,21 +105,9 @@ static int take_args(struct ifp_element *element, struct ifp_pull *pull)
 	return more;
 }
 
-/* Opens the next member of extra, whose value the caller appends. */
-static void extra_member(struct ifp_element *element, struct ifp_str key)
+void ifp_element_extra(struct ifp_element *element, struct ifp_str key)
 {
 	append_name(&element->extra, key, element->extra.len_bytes ? ",\"" : "{\"");
-}
-
-static void keep_as_extra(
-	struct ifp_element *element, const char *key, enum ifp_element_field field)
-{
-	struct ifp_str value = text_of(element, field);
-
-	if (!value.len_bytes)
-		return;
-	extra_member(element, ifp_str(key));
-	ifp_buf_append(&element->extra, value.ptr, value.len_bytes);
 }
 
 static int take_member(struct ifp_element *element, struct ifp_pull *pull)
@@ -168,234 +126,14 @@ static int take_member(struct ifp_element *element, struct ifp_pull *pull)
 	} else if (field != IFP_FIELD_COUNT) {
 		return take_value(element, pull, field);
 	}
-	extra_member(element, name);
+	ifp_element_extra(element, name);
 	return ifp_pull_value(pull, &element->extra);
-}
-
-static enum ifp_event_kind kind_of(char phase)
-{
-	switch (phase) {
-	case 'X':
-		return IFP_EVENT_SLICE;
-	case 'i':
-	case 'I': /* the same in older traces */
-		return IFP_EVENT_INSTANT;
-	case 'C':
-		return IFP_EVENT_COUNTER;
-	case 's':
-		return IFP_EVENT_FLOW_START;
-	case 't':
-		return IFP_EVENT_FLOW_STEP;
-	case 'f':
-		return IFP_EVENT_FLOW_END;
-	case 'M':
-		return IFP_EVENT_META;
-	case 'B':
-		return IFP_EVENT_BEGIN;
-	case 'E':
-		return IFP_EVENT_END;
-	case 'b':
-		return IFP_EVENT_ASYNC_BEGIN;
-	case 'n':
-		return IFP_EVENT_ASYNC_INSTANT;
-	case 'e':
-		return IFP_EVENT_ASYNC_END;
-	default:
-		return IFP_EVENT_OTHER;
-	}
-}
-
-static bool set_texts(struct ifp_element *element, struct ifp_event *event)
-{
-	struct ifp_str phase = text_of(element, IFP_FIELD_PH);
-	struct ifp_str name = text_of(element, IFP_FIELD_NAME);
-	struct ifp_str category = text_of(element, IFP_FIELD_CAT);
-
-	if (!is_string(phase) || phase.len_bytes != 3)
-		return false;
-	event->kind = kind_of(phase.ptr[1]);
-	if (event->kind == IFP_EVENT_OTHER)
-		keep_as_extra(element, "ph", IFP_FIELD_PH);
-	/* The end of a slice need not repeat the name. */
-	if (is_string(name))
-		event->name = inside(name);
-	else if (event->kind != IFP_EVENT_END || name.len_bytes)
-		return false;
-	if (is_string(category))
-		event->category = inside(category);
-	else
-		keep_as_extra(element, "cat", IFP_FIELD_CAT);
-	event->args = text_of(element, IFP_FIELD_ARGS);
-	return true;
-}
-
-static bool set_times(struct ifp_element *element, int64_t base_ns, struct ifp_event *event)
-{
-	struct ifp_str ts = text_of(element, IFP_FIELD_TS);
-	struct ifp_str dur = text_of(element, IFP_FIELD_DUR);
-	int64_t end;
-
-	if (ts.len_bytes || event->kind != IFP_EVENT_META) {
-		if (!ts.len_bytes || !ifp_decimal_us_to_ns(ts, &event->start) ||
-			__builtin_add_overflow(event->start, base_ns, &event->start))
-			return false;
-	}
-	if (event->kind != IFP_EVENT_SLICE) {
-		keep_as_extra(element, "dur", IFP_FIELD_DUR);
-		return true;
-	}
-	if (!dur.len_bytes) {
-		element->without_dur = true;
-		return true;
-	}
-	/* An end before the start stays as it was recorded; it is drawn without length. */
-	return ifp_decimal_us_to_ns(dur, &event->dur) &&
-	       !__builtin_add_overflow(event->start, event->dur, &end);
-}
-
-static bool is_given(const struct ifp_element_numbers *numbers, enum ifp_element_field field)
-{
-	return numbers->given >> field & 1;
-}
-
-static void read_numbers(struct ifp_element *element)
-{
-	static const enum ifp_element_field fields[] = {IFP_FIELD_PID, IFP_FIELD_TID, IFP_FIELD_ID,
-		IFP_FIELD_DEVICE, IFP_FIELD_STREAM, IFP_FIELD_CORRELATION};
-
-	element->numbers.given = 0;
-	for (size_t i = 0; i < IFP_ARRAY_SIZE(fields); i++)
-		if (ifp_decimal_int(
-			    text_of(element, fields[i]), &element->numbers.value[fields[i]]))
-			element->numbers.given |= 1u << fields[i];
-}
-
-/* What is no integer is kept as text. False when the value is an array or object. */
-static bool set_place(
-	const struct ifp_element *element, enum ifp_element_field field, struct ifp_str *text)
-{
-	struct ifp_str value = text_of(element, field);
-
-	if (!value.len_bytes || is_given(&element->numbers, field))
-		return true;
-	if (value.ptr[0] == '[' || value.ptr[0] == '{')
-		return false;
-	*text = value;
-	return true;
-}
-
-/*
- * Kineto draws GPU work on a lane whose pid is the device and whose tid is the stream. Annotations
- * of the GPU have no args.device and are told by their category alone.
- */
-static bool on_stream(const struct ifp_element *element, const struct ifp_event *event)
-{
-	if (ifp_str_is(event->category, "gpu_user_annotation"))
-		return true;
-	if (!ifp_str_is(event->category, "kernel") && !ifp_str_is(event->category, "cuda_sync") &&
-		!ifp_str_is(event->category, "gpu_memcpy") &&
-		!ifp_str_is(event->category, "gpu_memset"))
-		return false;
-	return element->fields[IFP_FIELD_DEVICE].len_bytes &&
-	       element->fields[IFP_FIELD_STREAM].len_bytes;
-}
-
-/* A stream's lane has the number of the device or the stream, and what stood in its place. */
-static void keep_place(const struct ifp_element *element, enum ifp_element_field place,
-	enum ifp_element_field other, struct ifp_str *text)
-{
-	const struct ifp_element_numbers *numbers = &element->numbers;
-	int64_t number = is_given(numbers, place) ? numbers->value[place] : 0;
-
-	if (is_given(numbers, other) && numbers->value[other] != number)
-		*text = text_of(element, place);
-}
-
-static bool set_lane(struct ifp_element *element, struct ifp_event *event)
-{
-	struct ifp_lane *lane = &event->lane;
-
-	if (!set_place(element, IFP_FIELD_PID, &lane->pid_text) ||
-		!set_place(element, IFP_FIELD_TID, &lane->tid_text))
-		return false;
-	lane->kind = IFP_LANE_THREAD;
-	if (lane->pid_text.len_bytes || lane->tid_text.len_bytes) {
-		lane->kind = IFP_LANE_OTHER;
-	} else if (on_stream(element, event)) {
-		lane->kind = IFP_LANE_STREAM;
-		/* Waiting for an event is on no stream (-1): it stays where Kineto put it. */
-		if (element->numbers.value[IFP_FIELD_STREAM] < 0)
-			element->numbers.given &= ~(1u << IFP_FIELD_STREAM);
-		keep_place(element, IFP_FIELD_PID, IFP_FIELD_DEVICE, &lane->pid_text);
-		keep_place(element, IFP_FIELD_TID, IFP_FIELD_STREAM, &lane->tid_text);
-	}
-	return true;
-}
-
-bool ifp_element_is_flow(enum ifp_event_kind kind)
-{
-	return kind == IFP_EVENT_FLOW_START || kind == IFP_EVENT_FLOW_STEP ||
-	       kind == IFP_EVENT_FLOW_END;
-}
-
-/* A text, or a number beyond int64_t: neither null nor the -1 that says "none". */
-static bool names_something(struct ifp_str text)
-{
-	return is_string(text) || (text.len_bytes && text.ptr[0] >= '0' && text.ptr[0] <= '9');
-}
-
-/*
- * Flows may be named by any text: one that is no number is kept, and stands for its hash. Of other
- * events the args keep it. Numbers follow in ifp_element_place().
- */
-static void set_correlation(struct ifp_element *element, struct ifp_event *event)
-{
-	bool flow = ifp_element_is_flow(event->kind);
-	enum ifp_element_field field = flow ? IFP_FIELD_ID : IFP_FIELD_CORRELATION;
-	struct ifp_str text = text_of(element, field);
-	bool number = is_given(&element->numbers, field) && element->numbers.value[field] >= 0;
-
-	if (!number && (flow ? text.len_bytes > 0 : names_something(text)))
-		event->correlation = ifp_checksum(text.ptr, text.len_bytes);
-	if (!flow || !number)
-		keep_as_extra(element, "id", IFP_FIELD_ID);
-}
-
-void ifp_element_place(const struct ifp_element_numbers *numbers, struct ifp_event *event)
-{
-	enum ifp_element_field correlation =
-		ifp_element_is_flow(event->kind) ? IFP_FIELD_ID : IFP_FIELD_CORRELATION;
-	bool on_stream = event->lane.kind == IFP_LANE_STREAM;
-
-	if (is_given(numbers, IFP_FIELD_PID))
-		event->lane.pid = numbers->value[IFP_FIELD_PID];
-	if (is_given(numbers, IFP_FIELD_TID))
-		event->lane.tid = numbers->value[IFP_FIELD_TID];
-	if (on_stream && is_given(numbers, IFP_FIELD_DEVICE))
-		event->lane.pid = numbers->value[IFP_FIELD_DEVICE];
-	if (on_stream && is_given(numbers, IFP_FIELD_STREAM))
-		event->lane.tid = numbers->value[IFP_FIELD_STREAM];
-	if (is_given(numbers, correlation) && numbers->value[correlation] >= 0)
-		event->correlation = (uint64_t)numbers->value[correlation];
-}
-
-static int close_texts(struct ifp_element *element, struct ifp_event *event)
-{
-	if (element->extra.len_bytes) {
-		ifp_buf_append_u8(&element->extra, '}');
-		event->extra = buf_str(&element->extra);
-	}
-	if (ifp_buf_status(&element->values) || ifp_buf_status(&element->extra) ||
-		ifp_buf_status(&element->key))
-		return -ENOMEM;
-	return 1;
 }
 
 /* The careful way: member by member. */
 static int scan(struct ifp_element *element, struct ifp_pull *pull, int64_t base_ns,
 	struct ifp_event *event)
 {
-	struct ifp_event read = {.source = IFP_SOURCE_KINETO, .clock = IFP_CLOCK_REALTIME};
 	bool first = true;
 	int more;
 
@@ -412,17 +150,7 @@ static int scan(struct ifp_element *element, struct ifp_pull *pull, int64_t base
 	if (more < 0)
 		return more;
 	element->empty = first;
-	read_numbers(element);
-	element->without_dur = false;
-	if (!set_texts(element, &read) || !set_times(element, base_ns, &read) ||
-		!set_lane(element, &read))
-		return 0;
-	set_correlation(element, &read);
-	ifp_element_place(&element->numbers, &read);
-	more = close_texts(element, &read);
-	if (more > 0)
-		*event = read;
-	return more;
+	return ifp_element_event(element, base_ns, event);
 }
 
 /* Scans an element that no stencil fits, and learns from it if it lies whole in the window. */

@@ -66,6 +66,12 @@ int ifp_element_read(struct ifp_element *element, struct ifp_pull *pull, int64_t
 enum ifp_element_field ifp_element_member(struct ifp_str name);
 enum ifp_element_field ifp_element_argument(struct ifp_str name);
 
+/* Opens the next member of extra, whose value the caller appends. */
+void ifp_element_extra(struct ifp_element *element, struct ifp_str key);
+
+/* From the fields, when all of them have been collected: 1 and *event; 0, or negative errno. */
+int ifp_element_event(struct ifp_element *element, int64_t base_ns, struct ifp_event *event);
+
 bool ifp_element_is_flow(enum ifp_event_kind kind);
 
 /* Sets numbers of the lane, whose kind is set, and the correlation where there is one. */

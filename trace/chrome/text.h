@@ -55,6 +55,35 @@ static inline unsigned int ifp_text_plain_in_block(const uint8_t *data)
 #endif
 }
 
+/* Which of the 16 bytes at data are this one once the bits of fold are set in them: bit by byte. */
+static inline uint32_t ifp_text_matches_in_block(const uint8_t *data, uint8_t byte, uint8_t fold)
+{
+#if defined(__SSE2__)
+	const __m128i bytes = _mm_or_si128(
+		_mm_loadu_si128((const __m128i *)(const void *)data), _mm_set1_epi8((char)fold));
+
+	return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8((char)byte)));
+#else
+	uint32_t mask = 0;
+
+	for (unsigned int i = 0; i < IFP_TEXT_BLOCK_BYTES; i++)
+		mask |= (uint32_t)((data[i] | fold) == byte) << i;
+	return mask;
+#endif
+}
+
+/* The same for 64 bytes. */
+static inline uint64_t ifp_text_matches(const uint8_t *data, uint8_t byte, uint8_t fold)
+{
+	uint64_t mask = 0;
+
+	for (unsigned int i = 0; i < 4; i++)
+		mask |= (uint64_t)ifp_text_matches_in_block(
+				data + i * IFP_TEXT_BLOCK_BYTES, byte, fold)
+			<< i * IFP_TEXT_BLOCK_BYTES;
+	return mask;
+}
+
 /* Length of the run of printable ASCII without '"' and '\' at the start of data. */
 size_t ifp_text_plain_length(const uint8_t *data, size_t len_bytes);
 

@@ -129,6 +129,9 @@ static void damage_does_not_hide_the_base(void **state)
 		"\"x\":1}," EVENT(1) "],\"baseTimeNanoseconds\":5000}",
 		"{\"a\":\"\"baseTimeNanoseconds\"\",\"traceEvents\":[" EVENT(
 			1) "],\"baseTimeNanoseconds\":5000}",
+		HEAD EVENT(1) ",{\"name\":\"a},{\"b\"}],\"baseTimeNanoseconds\":5000}",
+		HEAD EVENT(1) ",[[[}],\"baseTimeNanoseconds\":5000}",
+		HEAD EVENT(1) ",]],\"baseTimeNanoseconds\":5000}",
 	};
 
 	(void)state;
