@@ -136,7 +136,8 @@ static const struct pair pairs[] = {
 };
 
 /* Stencils look no nearer to the end of what has been read than an element may be long. */
-static void open_padded(struct fixture *f, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void open_padded(
+	struct fixture *f, const char *format, ...)
 {
 	IFP_CLEANUP_BUF struct ifp_buf text = {0};
 	char elements[4096];
