@@ -26,8 +26,8 @@ static const struct ifp_category categories[] = {
 	{NAME("memcpy"), "gpu_copy", "gpu_memcpy", IFP_ROLE_DEVICE},
 	{NAME("gpu_memset"), "gpu_fill", "gpu_memset", IFP_ROLE_DEVICE},
 	{NAME("memset"), "gpu_fill", "gpu_memset", IFP_ROLE_DEVICE},
-	/* The plug-in would count a collective twice: on the host and on the GPU. */
-	{NAME("gpu_user_annotation"), "gpu_annotation", "gpu_annotation", IFP_ROLE_OTHER},
+	/* The plug-in counts steps and collectives among them: those get the other category. */
+	{NAME("gpu_user_annotation"), "gpu_annotation", "gpu_user_annotation", IFP_ROLE_OTHER},
 	{NAME("trace"), "span", "span", IFP_ROLE_OTHER},
 	{NAME("memory"), "mem", "mem", IFP_ROLE_OTHER},
 };
@@ -42,33 +42,39 @@ const struct ifp_category *ifp_category_find(struct ifp_str name)
 }
 
 struct collective {
-	const char *name; /* behind "nccl:" or "gloo:" */
+	const char *begin; /* of the operation's name, without underscores */
 	const char *nccl, *gloo;
 };
 
 #define KNOWN(name) "nccl:" name, "gloo:" name
 
-/* Point-to-point operations are left as they are: their numbers differ from rank to rank. */
+/*
+ * The first one that fits. Process groups name one operation in many ways: "all_gather",
+ * "_all_gather_base", "all_gather_into_tensor_coalesced", "allgather_coalesced". Point-to-point
+ * operations are left as they are: their numbers differ from rank to rank.
+ */
 static const struct collective collectives[] = {
+	{"allreduce", KNOWN("all_reduce")},
+	{"sparseallreduce", KNOWN("all_reduce")},
+	{"allgather", KNOWN("all_gather")},
+	{"alltoall", KNOWN("all_gather")},
+	{"reducescatter", KNOWN("reduce_scatter")},
 	{"broadcast", KNOWN("broadcast")},
-	{"_broadcast_oop", KNOWN("broadcast")},
 	{"scatter", KNOWN("broadcast")},
 	{"reduce", KNOWN("reduce")},
-	{"_reduce_oop", KNOWN("reduce")},
 	{"gather", KNOWN("reduce")},
-	{"all_reduce", KNOWN("all_reduce")},
-	{"all_reduce_sparse", KNOWN("all_reduce")},
-	{"sparse_all_reduce", KNOWN("all_reduce")},
-	{"allreduce_coalesced", KNOWN("all_reduce")},
-	{"all_gather", KNOWN("all_gather")},
-	{"_all_gather_base", KNOWN("all_gather")},
-	{"all_gather_into_tensor_coalesced", KNOWN("all_gather")},
-	{"all_to_all", KNOWN("all_gather")},
-	{"all_to_allv", KNOWN("all_gather")},
-	{"reduce_scatter", KNOWN("reduce_scatter")},
-	{"_reduce_scatter_base", KNOWN("reduce_scatter")},
-	{"reduce_scatter_tensor_coalesced", KNOWN("reduce_scatter")},
 };
+
+static bool begins_without_underscores(struct ifp_str name, const char *begin)
+{
+	for (uint32_t i = 0; i < name.len_bytes && *begin; i++) {
+		if (name.ptr[i] == '_')
+			continue;
+		if (name.ptr[i] != *begin++)
+			return false;
+	}
+	return !*begin;
+}
 
 const char *ifp_collective_name(struct ifp_str name, bool *nccl)
 {
@@ -79,7 +85,7 @@ const char *ifp_collective_name(struct ifp_str name, bool *nccl)
 		return NULL;
 	operation = (struct ifp_str){name.ptr + 5, name.len_bytes - 5};
 	for (size_t i = 0; i < IFP_ARRAY_SIZE(collectives); i++) {
-		if (!ifp_str_is(operation, collectives[i].name))
+		if (!begins_without_underscores(operation, collectives[i].begin))
 			continue;
 		*nccl = is_nccl;
 		return is_nccl ? collectives[i].nccl : collectives[i].gloo;
