@@ -114,6 +114,19 @@ static bool looks_collective(struct ifp_str name)
 	return ifp_collective_name(name, &nccl) != NULL;
 }
 
+/* What the plug-in takes for a step or a collective by its name alone. */
+static bool is_counted(struct ifp_str name)
+{
+	return looks_collective(name) || ifp_str_starts_with(name, "ProfilerStep#");
+}
+
+/* A range of the program as it ran on the GPU: HolisticTraceAnalysis reads it. */
+static bool is_gpu_annotation(const struct ifp_event *event)
+{
+	return event->lane.kind == IFP_LANE_STREAM &&
+	       ifp_str_is(event->category, "gpu_user_annotation");
+}
+
 /*
  * A collective may end behind its step, where the thread that ends it lost its core. The plug-in
  * places only what lies within a step whole, so there the slice ends with the step.
@@ -138,8 +151,7 @@ static void make_operator(struct ifp_analysis_maker *maker, const struct ifp_sli
 		make_collective(maker, &timed->event, name, element);
 		if (step)
 			end_within(step, element);
-	} else if (looks_collective(timed->event.name) ||
-		   ifp_str_starts_with(timed->event.name, "ProfilerStep#")) {
+	} else if (is_counted(timed->event.name)) {
 		element->category = ifp_str("annotation"); /* not for the plug-in to count */
 	}
 	set_external(maker, element, slice->external);
@@ -160,6 +172,8 @@ static void make_slice(struct ifp_analysis_maker *maker, const struct ifp_slice 
 	if (!category)
 		return;
 	element->category = ifp_str(category->analysis);
+	if (is_gpu_annotation(event) && !is_counted(event->name))
+		return;
 	if (on_stream != (category->role == IFP_ROLE_DEVICE)) {
 		element->category = ifp_str(category->merged);
 		return;

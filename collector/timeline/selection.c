@@ -12,6 +12,8 @@
 /* Ids of the n-th window are n x 2^32 + id: Kineto's own are smaller, and all stay below 2^53. */
 #define WINDOW_SHIFT 32
 
+#define LAUNCHED_OUTSIDE UINT64_MAX /* of the steps of the file */
+
 /* Made ids lie above all of these. */
 #define FIRST_MADE_ID (UINT64_C(1) << 48)
 
@@ -109,12 +111,24 @@ static int take_launch(struct ifp_selection *selection, const struct ifp_timed_e
 		selection->slices.count);
 }
 
+/* What it launches is outside, too. */
+static int note_outside(struct ifp_selection *selection, const struct ifp_timed_event *timed)
+{
+	return timed->event.correlation
+		       ? ifp_id_map_set(&selection->launches,
+				 ifp_selection_correlation(selection, timed), LAUNCHED_OUTSIDE)
+		       : 0;
+}
+
 static bool has_device(const struct ifp_event *event)
 {
 	return event->lane.pid >= 0 && event->lane.pid < IFP_ANALYSIS_MAX_DEVICES;
 }
 
-/* Work on the GPU belongs to the step that launched it, whenever it runs. */
+/*
+ * Work on the GPU belongs to the step that launched it, whenever it runs; where its launch was not
+ * recorded, to the one that it begins in.
+ */
 static bool take_device(struct ifp_selection *selection, const struct ifp_timed_event *timed,
 	struct ifp_slice *slice)
 {
@@ -126,11 +140,14 @@ static bool take_device(struct ifp_selection *selection, const struct ifp_timed_
 	}
 	if (ifp_id_map_get(
 		    &selection->launches, ifp_selection_correlation(selection, timed), &launch)) {
+		selection->outside += launch == LAUNCHED_OUTSIDE;
+		if (launch == LAUNCHED_OUTSIDE)
+			return false;
 		slice->external = selection->slices.items[launch].external;
 		slice->step = selection->slices.items[launch].step;
 		return true;
 	}
-	if (timed->event.correlation || !ifp_selection_in_steps(selection, timed->start_ns)) {
+	if (!ifp_selection_in_steps(selection, timed->start_ns)) {
 		selection->outside++;
 		return false;
 	}
@@ -162,7 +179,7 @@ static int take(struct ifp_selection *selection, uint64_t i, enum ifp_role role)
 		return 0;
 	} else if (!ifp_selection_in_steps(selection, timed->start_ns)) {
 		selection->outside++;
-		return 0;
+		return role == IFP_ROLE_LAUNCH ? note_outside(selection, timed) : 0;
 	}
 	if (role == IFP_ROLE_OP)
 		err = take_operator(selection, timed, &slice);

@@ -23,7 +23,7 @@ struct ifp_selection {
 	struct ifp_rank_view *view; /* its steps are those of the file */
 	struct ifp_slices slices;
 	struct ifp_id_map operators;	  /* External id of each operator taken */
-	struct ifp_id_map launches;	  /* correlation to place in slices of each launch taken */
+	struct ifp_id_map launches;	  /* correlation to the launch's place in slices */
 	struct ifp_id_map collectives;	  /* event to External id of each collective taken */
 	struct ifp_open_collective *open; /* by lane, while launches are taken */
 	uint64_t next_external;		  /* for operators without one, or with one that is taken */

@@ -229,6 +229,34 @@ class Ranks(TimelineCase):
             owner = "aten::addmm" if kernel["name"] == "gemm" else "nccl:all_reduce"
             self.assertEqual(names[kernel["args"]["External id"]], owner)
 
+    def test_a_kernel_without_a_launch_belongs_to_the_step_that_it_begins_in(self):
+        def lost(sample):
+            sample.slice("kernel", "lost launch", 7, 1500, 30, pid=sample.device,
+                         device=sample.device, stream=7, correlation=99999)
+
+        drawn = self.job(2, library="nccl", extra=[lost], change={1: {"short_step": 2}})
+        for rank in range(2):
+            kernels = [e for e in slices(self.events(self.rank_file(rank)))
+                       if e["cat"] == "kernel"]
+            self.assertEqual(len([e for e in kernels if e["name"] == "lost launch"]), 1)
+            # Four of the five steps are common; of the fifth nothing is there, kernels neither.
+            self.assertEqual(len(kernels), 4 * 4 + 1)
+            self.assertGreater(
+                why(drawn, rank)["ranks/: outside the steps that all ranks recorded"], 0)
+
+    def test_gpu_annotations_stay_what_they_are_but_for_steps_and_collectives(self):
+        def annotate(sample):
+            for i, name in enumerate(("my phase", "ProfilerStep#1", "nccl:all_reduce")):
+                sample.slice("gpu_user_annotation", name, 7, 100 + 100 * i, 50,
+                             pid=sample.device, device=sample.device, stream=7)
+
+        self.job(2, library="nccl", extra=[annotate])
+        found = {e["name"]: e["cat"] for e in slices(self.events(self.rank_file(1)))
+                 if e["cat"].startswith("gpu_") and e["cat"].endswith("annotation")}
+        self.assertEqual(found, {"my phase": "gpu_user_annotation",
+                                 "ProfilerStep#1": "gpu_annotation",
+                                 "nccl:all_reduce": "gpu_annotation"})
+
     def test_other_names_of_collectives_are_renamed_and_kept(self):
         def gather(sample):
             sample.op("nccl:_all_gather_base", sample.main, 500, 20, "user_annotation")
