@@ -37,16 +37,11 @@ static void setup_log(const struct ifp_agent *agent)
 /* Who this is and what is wanted: what is wrong here is wrong use. */
 static int read_wishes(struct ifp_agent *agent)
 {
-	struct ifp_environment environment = {0};
-	int err = ifp_environment_copy(&environment);
+	int err = ifp_identity_read(environ, &agent->identity);
 
-	if (!err)
-		err = ifp_identity_read(&environment, &agent->identity);
-	if (!err)
-		err = ifp_agent_windows(
-			&agent->options->steps, agent->identity.world, &agent->wishes);
-	ifp_environment_free(&environment);
-	return err;
+	return err ? err
+		   : ifp_agent_windows(
+			     &agent->options->steps, agent->identity.world, &agent->wishes);
 }
 
 /* Ends as the program has ended; the agent is freed already. */

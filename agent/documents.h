@@ -8,9 +8,9 @@
 
 #include "agent/capture/kineto.h"
 #include "agent/launch/child.h"
-#include "agent/launch/identity.h"
 #include "agent/options.h"
 #include "core/clock.h"
+#include "core/identity.h"
 #include "trace/archive/clock_samples.h"
 
 #include <cjson/cJSON.h>

@@ -5,8 +5,8 @@
 #pragma once
 
 #include "agent/launch/collector_process.h"
-#include "agent/launch/identity.h"
 #include "agent/launch/job_directory.h"
+#include "core/identity.h"
 #include "trace/wire/keys.h"
 
 #include <stdbool.h>

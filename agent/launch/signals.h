@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "agent/launch/identity.h"
+#include "core/identity.h"
 
 #include <signal.h>
 #include <stdbool.h>

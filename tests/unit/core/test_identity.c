@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
-#include "agent/launch/identity.h"
+#include "core/identity.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define MAX_VARIABLES 16
@@ -14,13 +15,16 @@ struct variable {
 
 static int read_identity(const struct variable *variables, struct ifp_identity *identity)
 {
-	struct ifp_environment environment = {0};
+	char *environment[MAX_VARIABLES + 1] = {0};
+	size_t count = 0;
 	int err;
 
 	for (; variables->name; variables++)
-		assert_ok(ifp_environment_set(&environment, variables->name, variables->value));
-	err = ifp_identity_read(&environment, identity);
-	ifp_environment_free(&environment);
+		assert_true(asprintf(&environment[count++], "%s=%s", variables->name,
+				    variables->value) > 0);
+	err = ifp_identity_read(environment, identity);
+	while (count)
+		free(environment[--count]);
 	return err;
 }
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who this rank is, from the variables that its launcher has set. Launchers nest (mpirun starts
- * torchrun, srun starts mpirun's daemons): the innermost one counts, because its variables are the
- * only ones that differ between all ranks.
+ * Which process of a job this is, from the variables that its launcher has set. Launchers nest
+ * (mpirun starts torchrun, srun starts mpirun's daemons): the innermost one counts, because its
+ * variables are the only ones that differ between all ranks.
  */
 #pragma once
-
-#include "agent/launch/environment.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,10 +24,11 @@ struct ifp_identity {
 };
 
 /*
- * -EINVAL with a cause that names the variable when the values cannot be right. No launcher's
- * variables at all: rank 0 of 1, with a job name of its own.
+ * Reads variables as environ holds them ("NAME=value", NULL at the end; NULL = none). -EINVAL with
+ * a cause that names the variable when the values cannot be right. No launcher's variables at all:
+ * rank 0 of 1, with a job name of its own.
  */
-int ifp_identity_read(const struct ifp_environment *environment, struct ifp_identity *out);
+int ifp_identity_read(char *const *variables, struct ifp_identity *out);
 
 /* Whether all ranks of the job are on this host, as far as the launcher says. */
 static inline bool ifp_identity_one_host(const struct ifp_identity *identity)

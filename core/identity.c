@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/launch/identity.h"
+#include "core/identity.h"
 
 #include "core/cleanup.h"
 #include "core/clock.h"
@@ -47,13 +47,24 @@ static const struct launcher {
 		{"PMI_JOBID", "PMI_KVSNAME"}, false, false},
 };
 
+/* NULL when not set. */
+static const char *get(char *const *variables, const char *name)
+{
+	size_t len_bytes = strlen(name);
+
+	for (; variables && *variables; variables++) {
+		if (!strncmp(*variables, name, len_bytes) && (*variables)[len_bytes] == '=')
+			return *variables + len_bytes + 1;
+	}
+	return NULL;
+}
+
 /* The value of the first of the names that is set; *name is that name, or the first of all. */
-static const char *first_set(const struct ifp_environment *environment, const char *const *names,
-	const char **name)
+static const char *first_set(char *const *variables, const char *const *names, const char **name)
 {
 	*name = names[0];
 	for (size_t i = 0; i < MAX_NAMES && names[i]; i++) {
-		const char *value = ifp_environment_get(environment, names[i]);
+		const char *value = get(variables, names[i]);
 
 		if (value) {
 			*name = names[i];
@@ -82,12 +93,13 @@ static bool parse_number(const char *text, uint32_t max, uint32_t *out, const ch
 
 static int bad_value(const struct launcher *launcher, const char *name, const char *value)
 {
-	return ifp_fail(-EINVAL, "%s=%s, set by the launcher (%s), is not a number that is possible",
-		name, value, launcher->name);
+	return ifp_fail(-EINVAL,
+		"%s=%s, set by the launcher (%s), is not a number that is possible", name, value,
+		launcher->name);
 }
 
-static int read_number(const struct launcher *launcher, const char *name, const char *value,
-	uint32_t *out)
+static int read_number(
+	const struct launcher *launcher, const char *name, const char *value, uint32_t *out)
 {
 	const char *end;
 
@@ -125,13 +137,12 @@ static bool list_element(const char *list, uint32_t node, uint32_t *out)
 	return false;
 }
 
-static int read_local(const struct ifp_environment *environment, const struct launcher *launcher,
-	struct ifp_identity *identity)
+static int read_local(
+	char *const *variables, const struct launcher *launcher, struct ifp_identity *identity)
 {
-	const char *rank = ifp_environment_get(environment, launcher->local_rank);
-	const char *node_text = launcher->node ? ifp_environment_get(environment, launcher->node)
-					       : NULL;
-	const char *name, *size = first_set(environment, launcher->local_size, &name);
+	const char *rank = get(variables, launcher->local_rank);
+	const char *node_text = launcher->node ? get(variables, launcher->node) : NULL;
+	const char *name, *size = first_set(variables, launcher->local_size, &name);
 	uint32_t node = 0;
 	int err;
 
@@ -162,16 +173,16 @@ static void add_to_job(struct ifp_identity *identity, const char *text)
 	if (used && used + 1 < sizeof(identity->job))
 		identity->job[used++] = '-';
 	for (; *text && used + 1 < sizeof(identity->job); text++)
-		identity->job[used++] = isalnum((unsigned char)*text) || strchr("._-", *text) ? *text
-											       : '_';
+		identity->job[used++] =
+			isalnum((unsigned char)*text) || strchr("._-", *text) ? *text : '_';
 	identity->job[used] = '\0';
 }
 
-static int read_job(const struct ifp_environment *environment, const struct launcher *launcher,
-	struct ifp_identity *identity)
+static int read_job(
+	char *const *variables, const struct launcher *launcher, struct ifp_identity *identity)
 {
 	for (size_t i = 0; i < MAX_NAMES && launcher->job[i]; i++) {
-		const char *value = ifp_environment_get(environment, launcher->job[i]);
+		const char *value = get(variables, launcher->job[i]);
 
 		if (!value || !*value)
 			continue;
@@ -188,15 +199,15 @@ static int read_job(const struct ifp_environment *environment, const struct laun
 	return 0;
 }
 
-static int read_from(const struct ifp_environment *environment, const struct launcher *launcher,
-	struct ifp_identity *out)
+static int read_from(
+	char *const *variables, const struct launcher *launcher, struct ifp_identity *out)
 {
 	struct ifp_identity identity = {
 		.launcher = launcher->name,
 		.signals_group = launcher->signals_group,
 	};
-	const char *rank = ifp_environment_get(environment, launcher->rank);
-	const char *name, *world = first_set(environment, launcher->world, &name);
+	const char *rank = get(variables, launcher->rank);
+	const char *name, *world = first_set(variables, launcher->world, &name);
 	int err = read_number(launcher, launcher->rank, rank, &identity.rank);
 
 	if (!err)
@@ -206,19 +217,19 @@ static int read_from(const struct ifp_environment *environment, const struct lau
 	if (!identity.world || identity.rank >= identity.world)
 		return ifp_fail(-EINVAL, "%s=%s does not go with %s=%s, set by the launcher (%s)",
 			launcher->rank, rank, name, world, launcher->name);
-	err = read_local(environment, launcher, &identity);
+	err = read_local(variables, launcher, &identity);
 	if (!err)
-		err = read_job(environment, launcher, &identity);
+		err = read_job(variables, launcher, &identity);
 	if (!err)
 		*out = identity;
 	return err;
 }
 
-int ifp_identity_read(const struct ifp_environment *environment, struct ifp_identity *out)
+int ifp_identity_read(char *const *variables, struct ifp_identity *out)
 {
 	for (size_t i = 0; i < IFP_ARRAY_SIZE(launchers); i++) {
-		if (ifp_environment_get(environment, launchers[i].marker))
-			return read_from(environment, &launchers[i], out);
+		if (get(variables, launchers[i].marker))
+			return read_from(variables, &launchers[i], out);
 	}
 	*out = (struct ifp_identity){.launcher = "none", .world = 1, .local_size = 1};
 	snprintf(out->job, sizeof(out->job), "alone-%ld-%llx", (long)getpid(),
