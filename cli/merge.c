@@ -14,7 +14,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #define MAX_LINES 20u /* of faults; the report has them all */
 
@@ -115,7 +115,7 @@ static int join(char path[PATH_MAX], const char *directory, const char *name)
 }
 
 /* Makes the directory; -EEXIST when an earlier run has written there. */
-static int open_output(const char *output, char archive[PATH_MAX])
+static int open_output(const char *output, char archive[PATH_MAX], bool *made)
 {
 	static const char *const taken[] = {"merged", "ranks", "run.ifp"};
 	int err = 0;
@@ -126,9 +126,7 @@ static int open_output(const char *output, char archive[PATH_MAX])
 			err = ifp_fail(-EEXIST,
 				"%s is there already: name another directory with -o", archive);
 	}
-	if (!err && mkdir(output, 0777) && errno != EEXIST)
-		err = ifp_fail_errno("create %s", output);
-	return err;
+	return err ? err : ifp_verb_make_directory(output, made);
 }
 
 /* The notes that are faults, by what they are about. */
@@ -273,19 +271,13 @@ static int write_run(const struct values *v, struct ifp_import *import, const ch
 	return 0;
 }
 
-static int run(const void *values, const struct ifp_arguments *arguments)
+/* The import; an exit status or a negative errno. */
+static int merge(const struct values *v, const struct ifp_arguments *arguments, bool *made)
 {
-	const struct values *v = values;
 	IFP_CLEANUP_IMPORT struct ifp_import import = {0};
 	char archive[PATH_MAX];
-	int err;
+	int err = open_output(v->output, archive, made);
 
-	if (!v->output)
-		return ifp_verb_usage(&ifp_verb_merge, "-o DIR is missing");
-	if (v->in_order && v->rank_from)
-		return ifp_verb_usage(
-			&ifp_verb_merge, "--in-order and --rank-from exclude each other");
-	err = open_output(v->output, archive);
 	if (!err)
 		err = read_sources(v, arguments, &import);
 	if (err)
@@ -296,6 +288,27 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 		return IFP_EXIT_USAGE;
 	}
 	return write_run(v, &import, archive);
+}
+
+static int run(const void *values, const struct ifp_arguments *arguments)
+{
+	const struct values *v = values;
+	bool made = false;
+	char text[512];
+	int err;
+
+	if (!v->output)
+		return ifp_verb_usage(&ifp_verb_merge, "-o DIR is missing");
+	if (v->in_order && v->rank_from)
+		return ifp_verb_usage(
+			&ifp_verb_merge, "--in-order and --rank-from exclude each other");
+	if (v->rank_from && ifp_import_check_rank_from(v->rank_from))
+		return ifp_verb_usage(
+			&ifp_verb_merge, "%s", ifp_error_text(text, sizeof(text)));
+	err = merge(v, arguments, &made);
+	if (err && made)
+		rmdir(v->output); /* stays where something is in it */
+	return err;
 }
 
 const struct ifp_verb ifp_verb_merge = {

@@ -8,11 +8,10 @@
 #include "core/cleanup.h"
 #include "core/error.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 struct values {
 	const char *output;
@@ -84,6 +83,18 @@ static void print_files(const struct ifp_timeline_result *result)
 		printf("merged/: %s\n", result->files[0].shown.text);
 }
 
+/* What a failure has left empty of a directory that was made for the timeline. */
+static void remove_empty(const char *output)
+{
+	static const char *const parts[] = {"merged", "ranks"};
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(parts); i++)
+		if (snprintf(path, sizeof(path), "%s/%s", output, parts[i]) < PATH_MAX)
+			rmdir(path);
+	rmdir(output);
+}
+
 static int run(const void *values, const struct ifp_arguments *arguments)
 {
 	const struct values *v = values;
@@ -92,6 +103,7 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 	IFP_CLEANUP_REPORT struct ifp_report report = {0};
 	struct ifp_timeline_wish wish = {.limits = v->limits};
 	char path[PATH_MAX];
+	bool made = false;
 	int err;
 
 	if (!v->output)
@@ -99,8 +111,8 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 	err = ifp_verb_archive(arguments->items[0], path);
 	if (!err)
 		err = ifp_run_open(path, &archive);
-	if (!err && mkdir(v->output, 0777) < 0 && errno != EEXIST)
-		err = ifp_fail_errno("create %s", v->output);
+	if (!err)
+		err = ifp_verb_make_directory(v->output, &made);
 	if (!err)
 		err = ifp_report_make(archive, &report);
 	wish.first_ranks = report.first_ranks;
@@ -109,8 +121,11 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 		err = ifp_timeline_draw(archive, v->output, &wish, &result);
 	if (!err)
 		err = ifp_report_write(&report, v->output);
-	if (err < 0)
+	if (err < 0) {
+		if (made)
+			remove_empty(v->output);
 		return err;
+	}
 	puts(report.headline);
 	print_reduced(archive);
 	print_files(&result);

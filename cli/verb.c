@@ -33,6 +33,15 @@ int ifp_verb_check_output(const char *output, const char *archive)
 	return 0;
 }
 
+int ifp_verb_make_directory(const char *path, bool *made)
+{
+	if (!mkdir(path, 0777))
+		*made = true;
+	else if (errno != EEXIST)
+		return ifp_fail_errno("create %s", path);
+	return 0;
+}
+
 int ifp_verb_usage(const struct ifp_verb *verb, const char *format, ...)
 {
 	char text[512];

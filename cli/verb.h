@@ -54,6 +54,9 @@ int ifp_verb_archive(const char *argument, char path[PATH_MAX]);
 /* -EINVAL when the two are one file: an archive that is its own output would be lost. */
 int ifp_verb_check_output(const char *output, const char *archive);
 
+/* Makes a directory where there is none, and sets *made where it did. */
+int ifp_verb_make_directory(const char *path, bool *made);
+
 /* Prints what is wrong with the use of a verb; gives IFP_EXIT_USAGE. */
 int ifp_verb_usage(const struct ifp_verb *verb, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -123,21 +123,40 @@ static int claim_by_name(const struct ranked *ranked, struct way *way)
 	return weigh(way, ranked->count);
 }
 
+/* On success the expression is the caller's, for regfree(). */
+static int compile_rank_from(const char *text, regex_t *expression)
+{
+	char message[128];
+	int err = regcomp(expression, text, REG_EXTENDED);
+
+	if (err) {
+		regerror(err, expression, message, sizeof(message));
+		return ifp_fail(-EINVAL, "--rank-from \"%s\": %s", text, message);
+	}
+	if (expression->re_nsub)
+		return 0;
+	regfree(expression);
+	return ifp_fail(
+		-EINVAL, "--rank-from \"%s\" has no group in parentheses for the rank", text);
+}
+
+int ifp_import_check_rank_from(const char *rank_from)
+{
+	regex_t expression;
+	int err = compile_rank_from(rank_from, &expression);
+
+	if (!err)
+		regfree(&expression);
+	return err;
+}
+
 static int claim_by_expression(const struct ranked *ranked, const char *text, struct way *way)
 {
 	regex_t expression;
-	char message[128];
-	int err = regcomp(&expression, text, REG_EXTENDED);
+	int err = compile_rank_from(text, &expression);
 
-	if (err) {
-		regerror(err, &expression, message, sizeof(message));
-		return ifp_fail(-EINVAL, "--rank-from \"%s\": %s", text, message);
-	}
-	if (!expression.re_nsub) {
-		regfree(&expression);
-		return ifp_fail(-EINVAL,
-			"--rank-from \"%s\" has no group in parentheses for the rank", text);
-	}
+	if (err)
+		return err;
 	for (uint32_t i = 0; i < ranked->count; i++)
 		way->claims[i] = match_rank(&expression, ranked->files[i]->path, 1);
 	regfree(&expression);

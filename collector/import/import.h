@@ -98,6 +98,9 @@ struct ifp_import_options {
 	void *context;
 };
 
+/* -EINVAL (with a cause) when it is no POSIX extended expression with a group. */
+int ifp_import_check_rank_from(const char *rank_from);
+
 /*
  * Finds the files. Paths that cannot be used become notes. -EINVAL (with a cause) when nothing is
  * left, -ENOMEM.

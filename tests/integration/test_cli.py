@@ -12,8 +12,8 @@ import harness
 SAMPLE = harness.BUILD / "tests" / "sample_archive"
 
 
-def infprof(*arguments, **options):
-    return harness.run([harness.INFPROF, *arguments], **options)
+def infprof(*arguments, prefix=(), **options):
+    return harness.run([*prefix, harness.INFPROF, *arguments], **options)
 
 
 class Cli(harness.TestCase):
@@ -160,6 +160,11 @@ class Timeline(Cli):
         self.assertEqual(harness.report(self.output)["verdict"]["rank"], 3)
         self.assertIn(f"tensorboard --logdir {self.output}", result.stdout)
         self.assertEqual(archive.read_bytes(), before)
+
+    def test_nothing_stays_of_a_timeline_that_cannot_be_written(self):
+        result = infprof("timeline", self.sample(), "-o", self.output, prefix=["prlimit", "--fsize=0"])
+        self.assertRefused(result, 1, "File too large")
+        self.assertFalse(self.output.exists())
 
 
     def test_fewer_ranks_begin_with_those_of_the_verdict(self):

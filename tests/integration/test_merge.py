@@ -202,7 +202,19 @@ class Identity(Merge):
     def test_strict_makes_faults_errors_and_writes_nothing(self):
         result = self.merge("--strict", self.trace("a.json", 2, 4), status=2)
         self.assertIn("3 of the 4 ranks", result.stderr)
+        self.assertFalse(self.output.exists())
+
+    def test_a_directory_of_the_user_stays(self):
+        self.output.mkdir()
+        self.merge("--strict", self.trace("a.json", 2, 4), status=2)
         self.assertEqual(list(self.output.iterdir()), [])
+
+    def test_an_expression_that_is_none_is_bad_use(self):
+        for expression, text in (("(", "Unmatched ( or \\("), ("rank", "has no group")):
+            result = self.merge("--rank-from", expression, self.trace("a.json"), status=2)
+            line, = result.stderr.splitlines()
+            self.assertIn(text, line)
+            self.assertFalse(self.output.exists())
 
 
 class Damage(Merge):
@@ -266,6 +278,7 @@ class Damage(Merge):
         for path in [self.write("empty.json", b""), self.folder / "absent.json"]:
             result = self.merge(path, status=1)
             self.assertIn(path.name, result.stderr)
+            self.assertFalse(self.output.exists())
 
     def test_stamps_of_zero_do_not_stretch_the_timeline(self):
         events = [{"ph": "X", "cat": "cpu_op", "name": f"e{i}", "pid": 1, "tid": 1,
