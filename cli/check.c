@@ -173,7 +173,7 @@ static void tell_trace(struct check *check, const struct ifp_import_file *trace)
 /* Traces are read as they are to be merged. */
 static int check_traces(struct check *check, char *const *paths, size_t count)
 {
-	IFP_CLEANUP_IMPORT struct ifp_import import = {0};
+	IFP_CLEANUP_IMPORT struct ifp_import import = IFP_IMPORT_EMPTY;
 	struct ifp_merge_progress progress;
 	const struct ifp_import_options how = {
 		.in_order = true, .progress = ifp_merge_progress_show, .context = &progress};

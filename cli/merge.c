@@ -3,12 +3,16 @@
 #include "cli/verb.h"
 
 #include "cli/merge_progress.h"
+#include "cli/merge_result.h"
 #include "collector/import/import.h"
+#include "collector/import/team.h"
 #include "collector/outputs.h"
-#include "trace/wire/document.h"
-#include "core/clock.h"
+#include "core/buf.h"
 #include "core/error.h"
+#include "core/identity.h"
 #include "core/log.h"
+#include "core/time.h"
+#include "trace/wire/document.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_LINES 20u /* of faults; the report has them all */
+/* Launchers take their time on many hosts. */
+#define PATIENCE_NS (60 * IFP_NS_PER_S)
 
 struct values {
 	const char *output;
@@ -26,6 +31,7 @@ struct values {
 	bool strict;
 	bool json;
 	struct ifp_timeline_limits limits;
+	bool alone;
 };
 
 static const struct values defaults = {.limits = IFP_TIMELINE_LIMITS_DEFAULT};
@@ -68,6 +74,12 @@ static const struct ifp_option options[] = {
 		.doc = "Print the result as one JSON object.",
 		.type = IFP_OPTION_FLAG,
 		.offset = offsetof(struct values, json)},
+	{.name = "alone",
+		.environment = "",
+		.doc = "Do all of it in this process, also when a launcher has started it as one "
+		       "of several: for a call from within a job.",
+		.type = IFP_OPTION_FLAG,
+		.offset = offsetof(struct values, alone)},
 };
 
 static const struct ifp_command_section sections[] = {
@@ -77,12 +89,20 @@ static const struct ifp_command_section sections[] = {
 		"\"rank\" and a number in the file names or those of their directories; else by "
 		"the order of the file names, which is told. A file without a rank beside others "
 		"that have one is numbered behind them.\n"},
+	{"SEVERAL PROCESSES",
+		"Started by mpirun, srun or torchrun, on one host or on several that share a file "
+		"system, the processes read an equal part of the files each, and process 0 puts "
+		"the parts together: the result is, byte by byte, that of one process. All have "
+		"to have the same arguments; all end with the status of process 0, and only that "
+		"prints. They meet in DIR/.merge, which is removed at the end.\n"},
 	{"EXIT STATUS",
 		"0 also when something of the files could not be read: what it was is printed and "
 		"stands in the ledger of the report. 1 when the command failed. 2 when it was used "
 		"in a wrong way, or when --strict found a fault.\n"},
 	{"EXAMPLES", "\tinfprof merge traces/ -o merged\n"
 		     "\ttensorboard --logdir merged\n\n"
+		     "With two hosts for many or large files:\n\n"
+		     "\tmpirun --host a,b infprof merge traces/ -o merged\n\n"
 		     "Ranks from names like worker-003.json.gz:\n\n"
 		     "\tinfprof merge --rank-from 'worker-([0-9]+)' traces/ -o merged\n"},
 };
@@ -114,8 +134,8 @@ static int join(char path[PATH_MAX], const char *directory, const char *name)
 	return 0;
 }
 
-/* Makes the directory; -EEXIST when an earlier run has written there. */
-static int open_output(const char *output, char archive[PATH_MAX], bool *made)
+/* -EEXIST when an earlier run has written there. */
+static int check_output(const char *output, char archive[PATH_MAX])
 {
 	static const char *const taken[] = {"merged", "ranks", "run.ifp"};
 	int err = 0;
@@ -126,189 +146,211 @@ static int open_output(const char *output, char archive[PATH_MAX], bool *made)
 			err = ifp_fail(-EEXIST,
 				"%s is there already: name another directory with -o", archive);
 	}
-	return err ? err : ifp_verb_make_directory(output, made);
+	return err;
 }
 
-/* The notes that are faults, by what they are about. */
-static uint32_t warn_faults(const struct ifp_import_notes *notes, const char *name, uint32_t told)
-{
-	for (uint32_t i = 0; i < notes->count; i++) {
-		const struct ifp_import_note *note = &notes->items[i];
-
-		if (!note->fault || told++ >= MAX_LINES)
-			continue;
-		if (note->count && note->what)
-			ifp_log_warn("%s%s%" PRId64 " %s", name, *name ? ": " : "", note->count,
-				note->why);
-		else
-			ifp_log_warn("%s%s%s", name, *name ? ": " : "", note->why);
-	}
-	return told;
-}
-
-static void warn_all(const struct ifp_import *import)
-{
-	uint32_t told = warn_faults(&import->notes, "", 0);
-
-	for (uint32_t i = 0; i < import->file_count; i++)
-		told = warn_faults(&import->files[i].notes, import->files[i].label, told);
-	if (told > MAX_LINES)
-		ifp_log_warn("%" PRIu32 " more are in the ledger of the report", told - MAX_LINES);
-}
-
-static void add_notes(cJSON *array, const struct ifp_import_notes *notes, const char *file)
-{
-	for (uint32_t i = 0; i < notes->count; i++) {
-		cJSON *item = cJSON_CreateObject();
-
-		if (file)
-			cJSON_AddStringToObject(item, "file", file);
-		if (notes->items[i].what)
-			cJSON_AddStringToObject(item, "what", notes->items[i].what);
-		cJSON_AddNumberToObject(item, "count", (double)notes->items[i].count);
-		cJSON_AddBoolToObject(item, "fault", notes->items[i].fault);
-		cJSON_AddStringToObject(item, "why", notes->items[i].why);
-		cJSON_AddItemToArray(array, item);
-	}
-}
-
-static void add_sources(cJSON *result, const struct ifp_import *import)
-{
-	cJSON *sources = cJSON_AddArrayToObject(result, "sources");
-	cJSON *notes = cJSON_AddArrayToObject(result, "notes");
-
-	cJSON_AddNumberToObject(result, "world", import->world);
-	add_notes(notes, &import->notes, NULL);
-	for (uint32_t i = 0; i < import->file_count; i++) {
-		const struct ifp_import_file *file = &import->files[i];
-		cJSON *item = cJSON_CreateObject();
-
-		cJSON_AddStringToObject(item, "path", file->utf8_path);
-		if (file->rank != IFP_FRAME_NO_RANK)
-			cJSON_AddNumberToObject(item, "rank", file->rank);
-		cJSON_AddNumberToObject(item, "elements", (double)file->elements);
-		cJSON_AddNumberToObject(item, "events", (double)file->events);
-		cJSON_AddNumberToObject(item, "left_out", (double)file->left_out);
-		cJSON_AddNumberToObject(item, "json_bytes", (double)file->json_bytes);
-		cJSON_AddNumberToObject(item, "lost_bytes", (double)file->lost_bytes);
-		cJSON_AddNumberToObject(item, "unread_bytes", (double)file->unread_bytes);
-		cJSON_AddItemToArray(sources, item);
-		add_notes(notes, &file->notes, file->utf8_path);
-	}
-}
-
-static void print_text(const struct ifp_import *import, const cJSON *result)
-{
-	const char *text = ifp_document_get_text(result, "text");
-	const char *next = ifp_document_get_text(result, "command");
-	uint64_t events = 0;
-	const cJSON *item;
-	uint32_t ranks = 0;
-
-	for (uint32_t i = 0; i < import->file_count; i++) {
-		events += import->files[i].events;
-		ranks += import->files[i].rank != IFP_FRAME_NO_RANK;
-	}
-	printf("%" PRIu64 " events of %" PRIu32 " rank%s\n", events, ranks, ranks == 1 ? "" : "s");
-	if (text)
-		puts(text);
-	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(result, "files"))
-	{
-		printf("%s  %" PRIu64 " bytes\n", ifp_document_get_text(item, "path"),
-			ifp_document_get_count(item, "bytes"));
-	}
-	if (next)
-		puts(next);
-}
-
-static int print_json(const cJSON *result)
-{
-	char *text = cJSON_Print(result);
-
-	if (!text)
-		return ifp_fail(-ENOMEM, "no memory for the result");
-	puts(text);
-	cJSON_free(text);
-	return 0;
-}
-
-static int read_sources(
-	const struct values *v, const struct ifp_arguments *arguments, struct ifp_import *import)
-{
+/* What one process works with. */
+struct work {
+	const struct values *values;
+	const struct ifp_arguments *arguments;
+	struct ifp_team *team;
+	uint32_t threads; /* 0 = one for each core */
 	struct ifp_merge_progress progress;
-	const struct ifp_import_options import_options = {.output_dir = v->output,
-		.rank_from = v->rank_from,
-		.in_order = v->in_order,
-		.progress = ifp_merge_progress_show,
-		.context = &progress};
-	int err =
-		ifp_import_find_files(import, &import_options, arguments->items, arguments->count);
+};
 
+static int tell_progress(void *context, const struct ifp_import_progress *progress)
+{
+	struct work *work = context;
+
+	ifp_merge_progress_show(&work->progress, progress);
+	return ifp_team_look_around(work->team);
+}
+
+static struct ifp_import_options import_options(struct work *work)
+{
+	return (struct ifp_import_options){.output_dir = work->values->output,
+		.rank_from = work->values->rank_from,
+		.in_order = work->values->in_order,
+		.threads = work->threads,
+		.progress = tell_progress,
+		.context = work};
+}
+
+/* All files, with what they are found to hold, whoever reads them. */
+static int read_sources(struct work *work, struct ifp_import *import)
+{
+	const struct ifp_import_options how = import_options(work);
+	int err =
+		ifp_import_find_files(import, &how, work->arguments->items, work->arguments->count);
+
+	if (!err)
+		err = ifp_team_share(work->team, import);
 	if (err)
 		return err;
-	ifp_merge_progress_start(&progress);
-	err = ifp_import_read_files(import, &import_options);
-	ifp_merge_progress_end(&progress);
-	return err ? err : ifp_import_identify(import, &import_options);
+	ifp_merge_progress_start(&work->progress);
+	err = ifp_import_read_files(import, &how);
+	if (!err)
+		err = ifp_team_collect(work->team, import, &how);
+	ifp_merge_progress_end(&work->progress);
+	return err ? err : ifp_import_identify(import, &how);
 }
 
-static int write_run(const struct values *v, struct ifp_import *import, const char *archive)
+static int write_run(struct work *work, struct ifp_import *import, const char *archive)
 {
+	const struct values *v = work->values;
 	IFP_CLEANUP_DOCUMENT cJSON *result = cJSON_CreateObject();
-	int err = ifp_import_write(import, archive);
+	IFP_CLEANUP_FREE char *unfinished = ifp_team_unfinished_path(work->team);
+	int err = unfinished ? ifp_import_write(import, unfinished, archive)
+			     : ifp_fail(-ENOMEM, "no memory for a path");
 
 	if (err)
 		return err;
 	cJSON_AddStringToObject(result, "archive", archive);
 	if (!v->archive_only)
 		err = ifp_outputs_draw(archive, v->output, &v->limits, result);
-	if (err)
-		return err;
-	add_sources(result, import);
-	if (v->json)
-		return print_json(result);
-	print_text(import, result);
-	return 0;
+	return err ? err : ifp_merge_print(import, result, v->json);
 }
 
-/* The import; an exit status or a negative errno. */
-static int merge(const struct values *v, const struct ifp_arguments *arguments, bool *made)
+/* The whole, as process 0: an exit status or a negative errno. */
+static int merge(struct work *work)
 {
-	IFP_CLEANUP_IMPORT struct ifp_import import = {0};
+	const struct values *v = work->values;
+	IFP_CLEANUP_IMPORT struct ifp_import import = IFP_IMPORT_EMPTY;
 	char archive[PATH_MAX];
-	int err = open_output(v->output, archive, made);
+	int err = check_output(v->output, archive);
 
 	if (!err)
-		err = read_sources(v, arguments, &import);
+		err = read_sources(work, &import);
 	if (err)
 		return err;
-	warn_all(&import);
+	ifp_merge_warn(&import);
 	if (v->strict && ifp_import_has_faults(&import)) {
 		ifp_log_error("nothing was written: --strict");
 		return IFP_EXIT_USAGE;
 	}
-	return write_run(v, &import, archive);
+	return write_run(work, &import, archive);
+}
+
+/* The part of another process than number 0. */
+static int read_part(struct work *work)
+{
+	IFP_CLEANUP_IMPORT struct ifp_import import = IFP_IMPORT_EMPTY;
+	IFP_CLEANUP_FREE char *spill_path = ifp_team_spill_path(work->team);
+	struct ifp_import_options how = import_options(work);
+	int err = spill_path ? ifp_team_receive(work->team, &import)
+			     : ifp_fail(-ENOMEM, "no memory for a path");
+
+	how.spill_path = spill_path;
+	if (!err)
+		err = ifp_import_read_files(&import, &how);
+	return err ? err : ifp_team_deliver(work->team, &import);
+}
+
+static void tell_option(
+	const struct values *v, const struct ifp_option *option, struct ifp_buf *text)
+{
+	const char *place = (const char *)v + option->offset;
+	const char *word;
+
+	ifp_buf_printf(text, "--%s ", option->name);
+	switch (option->type) {
+	case IFP_OPTION_FLAG:
+		ifp_buf_printf(text, "%d\n", *(const bool *)place);
+		break;
+	case IFP_OPTION_TEXT:
+		word = *(const char *const *)place;
+		ifp_buf_printf(text, "%s\n", word ? word : "");
+		break;
+	default:
+		ifp_buf_printf(text, "%" PRId64 "\n", *(const int64_t *)place);
+	}
+}
+
+/* What has to be the same in all processes, as one text: a directory may have several names. */
+static int tell_arguments(const struct work *work, struct ifp_buf *text)
+{
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(options); i++)
+		if (options[i].offset != offsetof(struct values, output))
+			tell_option(work->values, &options[i], text);
+	for (size_t i = 0; i < work->arguments->count; i++)
+		ifp_buf_printf(text, "%s\n", work->arguments->items[i]);
+	ifp_buf_append_u8(text, '\0');
+	return ifp_buf_status(text);
+}
+
+/* Others wait for the exit status: what is wrong is printed before they have it. */
+static int lead(struct work *work, const struct ifp_team_wish *wish)
+{
+	int status = ifp_team_lead(wish, &work->team);
+
+	if (status)
+		return status;
+	status = merge(work);
+	if (status < 0) {
+		ifp_log_chain(IFP_LOG_ERROR);
+		status = IFP_EXIT_FAILED;
+	}
+	if (!status && (fflush(stdout) || ferror(stdout)))
+		status = IFP_EXIT_FAILED; /* the caller prints it */
+	ifp_team_end(&work->team, status);
+	return status;
+}
+
+static int follow(struct work *work, const struct ifp_team_wish *wish)
+{
+	char name[32];
+	int err;
+
+	snprintf(name, sizeof(name), "infprof[%u]", wish->identity->rank);
+	ifp_log_setup(IFP_LOG_INFO, name);
+	err = ifp_team_join(wish, &work->team);
+	return err ? err : ifp_team_follow(&work->team, read_part(work));
+}
+
+static int meet(struct work *work, const struct ifp_identity *identity)
+{
+	IFP_CLEANUP_BUF struct ifp_buf arguments = {0};
+	struct ifp_team_wish wish = {.identity = identity,
+		.output_dir = work->values->output,
+		.patience_ns = PATIENCE_NS};
+	int err = tell_arguments(work, &arguments);
+
+	if (!err)
+		err = ifp_verb_make_directory(wish.output_dir, &wish.made_output);
+	if (err)
+		return err;
+	wish.arguments = (const char *)arguments.data;
+	work->threads = identity->world > 1 ? ifp_team_threads_here(identity) : 0;
+	err = identity->rank ? follow(work, &wish) : lead(work, &wish);
+	if (err && wish.made_output)
+		rmdir(wish.output_dir); /* stays where something is in it */
+	return err;
+}
+
+/* What is wrong with the use, for people; NULL when nothing is. */
+static const char *find_misuse(const struct values *v, char *text, size_t size_bytes)
+{
+	if (!v->output)
+		return "-o DIR is missing";
+	if (v->in_order && v->rank_from)
+		return "--in-order and --rank-from exclude each other";
+	if (v->rank_from && ifp_import_check_rank_from(v->rank_from))
+		return ifp_error_text(text, size_bytes);
+	return NULL;
 }
 
 static int run(const void *values, const struct ifp_arguments *arguments)
 {
-	const struct values *v = values;
-	bool made = false;
+	struct work work = {.values = values, .arguments = arguments};
+	struct ifp_identity identity = {.launcher = "none", .world = 1, .job = "alone"};
 	char text[512];
-	int err;
+	const char *misuse = find_misuse(values, text, sizeof(text));
 
-	if (!v->output)
-		return ifp_verb_usage(&ifp_verb_merge, "-o DIR is missing");
-	if (v->in_order && v->rank_from)
-		return ifp_verb_usage(
-			&ifp_verb_merge, "--in-order and --rank-from exclude each other");
-	if (v->rank_from && ifp_import_check_rank_from(v->rank_from))
-		return ifp_verb_usage(
-			&ifp_verb_merge, "%s", ifp_error_text(text, sizeof(text)));
-	err = merge(v, arguments, &made);
-	if (err && made)
-		rmdir(v->output); /* stays where something is in it */
-	return err;
+	if (misuse)
+		return ifp_verb_usage(&ifp_verb_merge, "%s", misuse);
+	if (!work.values->alone && ifp_identity_read(environ, &identity))
+		return ifp_fail(-EINVAL, "which process of a job this is (--alone: of none)");
+	return meet(&work, &identity);
 }
 
 const struct ifp_verb ifp_verb_merge = {

@@ -15,7 +15,7 @@ void ifp_merge_progress_start(struct ifp_merge_progress *progress)
 	progress->since_ns = ifp_clock_raw_ns();
 }
 
-void ifp_merge_progress_show(void *context, const struct ifp_import_progress *now)
+int ifp_merge_progress_show(void *context, const struct ifp_import_progress *now)
 {
 	const struct ifp_merge_progress *progress = context;
 	double share = now->file_bytes ? (double)now->file_bytes_done / (double)now->file_bytes : 1;
@@ -24,12 +24,18 @@ void ifp_merge_progress_show(void *context, const struct ifp_import_progress *no
 	unsigned int cells = (unsigned int)(bar * BAR_CELLS);
 
 	if (!progress->shown)
-		return;
+		return 0;
+	if (now->processes) {
+		fprintf(stderr, CLEAR_LINE "waiting for the part of %u other process%s",
+			now->processes, now->processes == 1 ? "" : "es");
+		return 0;
+	}
 	fprintf(stderr, CLEAR_LINE "[%.*s%*s] %u of %u files, %.1f M events, %.1f M/s", (int)cells,
 		"####################", (int)(BAR_CELLS - cells), "", now->files_done, now->files,
 		(double)now->events / 1e6, seconds > 0 ? (double)now->events / 1e6 / seconds : 0);
 	if (share > 0 && share < 1)
 		fprintf(stderr, ", %.0f s left", seconds * (1 - share) / share);
+	return 0;
 }
 
 void ifp_merge_progress_end(const struct ifp_merge_progress *progress)

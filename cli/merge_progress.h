@@ -10,7 +10,7 @@ struct ifp_merge_progress {
 };
 
 void ifp_merge_progress_start(struct ifp_merge_progress *progress);
-/* As ifp_import_options.progress. */
-void ifp_merge_progress_show(void *context, const struct ifp_import_progress *now);
+/* As ifp_import_options.progress, with the bar as context: 0. */
+int ifp_merge_progress_show(void *context, const struct ifp_import_progress *now);
 /* Takes the bar away again. */
 void ifp_merge_progress_end(const struct ifp_merge_progress *progress);

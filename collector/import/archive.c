@@ -3,7 +3,7 @@
  * The archive of an import: RUN, and for each rank in order RANK, its EVENTS and its LEDGER. There
  * are no CLOCK frames: nothing was measured, ranks are placed by the wall clock of their files.
  */
-#include "collector/import/import.h"
+#include "collector/import/part.h"
 
 #include "trace/wire/document.h"
 #include "core/checksum.h"
@@ -12,6 +12,7 @@
 #include "trace/archive/archive.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <regex.h>
 #include <stdio.h>
@@ -159,14 +160,28 @@ static int load_block(struct writing *writing, int spill, const struct ifp_impor
 	return 0;
 }
 
+/* The spill file of another process; *own is the caller's. */
+static int open_spill(const struct ifp_import *import, uint32_t process, int *own)
+{
+	IFP_CLEANUP_FREE char *path = ifp_import_spill_path(import->spills, process);
+
+	if (!path)
+		return ifp_fail(-ENOMEM, "no memory for a path");
+	*own = open(path, O_RDONLY | O_CLOEXEC);
+	return *own < 0 ? ifp_fail_errno("open %s", path) : 0;
+}
+
 static int write_blocks(struct writing *writing, const struct ifp_import_file *file)
 {
-	int err = 0;
+	const struct ifp_import *import = writing->import;
+	bool others = file->process != import->process;
+	IFP_CLEANUP_FD int opened = -1;
+	int err = others ? open_spill(import, file->process, &opened) : 0;
 
 	for (uint32_t i = 0; i < file->block_count && !err; i++) {
 		const struct ifp_import_block *block = &file->blocks[i];
 
-		err = load_block(writing, file->spill, block);
+		err = load_block(writing, others ? opened : import->spill, block);
 		if (!err)
 			err = append(writing, &(struct ifp_frame){.type = IFP_FRAME_EVENTS,
 						      .rank = file->rank,
@@ -235,10 +250,23 @@ static int write_all(struct writing *writing)
 	return err ? err : write_ledger(writing, IFP_FRAME_NO_RANK, &import->notes, "");
 }
 
-int ifp_import_write(struct ifp_import *import, const char *archive_path)
+/* Gives it its name, unless there is something of that name. */
+static int publish(const char *unfinished, const char *archive_path)
+{
+	if (!link(unfinished, archive_path))
+		return 0;
+	if (errno == EEXIST)
+		return ifp_fail_errno("write %s", archive_path);
+	/* a file system without links */
+	if (access(archive_path, F_OK) == 0)
+		return ifp_fail(-EEXIST, "%s is there already", archive_path);
+	return rename(unfinished, archive_path) ? ifp_fail_errno("write %s", archive_path) : 0;
+}
+
+int ifp_import_write(struct ifp_import *import, const char *unfinished, const char *archive_path)
 {
 	struct writing writing = {.import = import};
-	int err = ifp_archive_writer_open(archive_path, true, &writing.archive);
+	int err = ifp_archive_writer_open(unfinished, true, &writing.archive);
 
 	if (err)
 		return err;
@@ -248,7 +276,8 @@ int ifp_import_write(struct ifp_import *import, const char *archive_path)
 		ifp_archive_writer_abandon(&writing.archive);
 	else
 		err = ifp_archive_writer_close(&writing.archive);
-	if (err)
-		unlink(archive_path);
+	if (!err)
+		err = publish(unfinished, archive_path);
+	unlink(unfinished);
 	return err;
 }

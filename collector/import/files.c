@@ -26,7 +26,7 @@ static bool looks_like_trace(const char *name)
 	       (ends_in(name, ".json") || ends_in(name, ".json.gz") || ends_in(name, ".json.zst"));
 }
 
-static int add_file(struct ifp_import *import, const char *path, uint64_t bytes, bool named)
+int ifp_import_add_file(struct ifp_import *import, const char *path, uint64_t bytes, bool named)
 {
 	struct ifp_import_file *file;
 	const char *slash;
@@ -41,8 +41,7 @@ static int add_file(struct ifp_import *import, const char *path, uint64_t bytes,
 		.named = named,
 		.stated_rank = -1,
 		.stated_world = -1,
-		.rank = IFP_FRAME_NO_RANK,
-		.spill = -1};
+		.rank = IFP_FRAME_NO_RANK};
 	if (!file->path)
 		return ifp_fail(-ENOMEM, "no memory for the name of a file");
 	slash = strrchr(file->path, '/');
@@ -84,7 +83,7 @@ static int take_entry(struct ifp_import *import, FTS *tree, FTSENT *entry)
 			entry->fts_path, strerror(entry->fts_errno));
 	case FTS_F:
 		if (looks_like_trace(entry->fts_name))
-			return add_file(import, entry->fts_path,
+			return ifp_import_add_file(import, entry->fts_path,
 				(uint64_t)entry->fts_statp->st_size, false);
 		return 0;
 	default:
@@ -130,7 +129,7 @@ static int take_path(struct ifp_import *import, const char *path)
 	if (!S_ISREG(st.st_mode))
 		return ifp_import_note(
 			&import->notes, WHAT, 0, true, "%s is no regular file", path);
-	return add_file(import, path, (uint64_t)st.st_size, true);
+	return ifp_import_add_file(import, path, (uint64_t)st.st_size, true);
 }
 
 static int compare_files(const void *a, const void *b)
@@ -213,10 +212,10 @@ void ifp_import_free(struct ifp_import *import)
 {
 	for (uint32_t i = 0; i < import->file_count; i++)
 		free_file(&import->files[i]);
-	for (uint32_t i = 0; i < import->spill_count; i++)
-		ifp_cleanup_fd(&import->spills[i]);
+	ifp_cleanup_fd(&import->spill);
 	free(import->files);
 	free(import->spills);
+	ifp_arena_free(&import->words);
 	ifp_import_notes_free(&import->notes);
-	*import = (struct ifp_import){0};
+	*import = IFP_IMPORT_EMPTY;
 }

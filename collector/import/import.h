@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Traces that exist already, one file per rank, into an archive. Three stages:
+ * Traces that exist already, one file per rank, into an archive. Stages:
  *
  *   files      what the user named, directories searched            (files.c)
  *   reading    each file once, on as many threads as there are      (reading.c, workers.c)
@@ -16,6 +16,7 @@
  */
 #pragma once
 
+#include "core/arena.h"
 #include "trace/archive/frame.h"
 
 #include <stdbool.h>
@@ -43,15 +44,17 @@ struct ifp_import_block {
 	uint32_t events;
 };
 
-/* One trace. What reading.c finds in it stays as long as the import. */
+/* One trace. */
 struct ifp_import_file {
 	char *path;
 	const char *name; /* behind the last slash of path */
 	char *utf8_path;  /* for JSON: U+FFFD stands for what is no UTF-8 */
 	char *label;	  /* the name for people: on one line as well */
 	uint64_t file_bytes;
-	bool named; /* by the user; false: found in a directory */
+	bool named;	  /* by the user; false: found in a directory */
+	uint32_t process; /* that reads it; 0 where there is but one */
 
+	/* What reading.c finds in it. part.c carries it from one process to another. */
 	uint64_t json_bytes;
 	uint64_t elements;		   /* of the file's traceEvents: events + left_out */
 	uint64_t events;		   /* that are in the archive */
@@ -62,8 +65,7 @@ struct ifp_import_file {
 	int64_t base_time_ns;		   /* that the file states; 0 = none */
 	int64_t stated_rank, stated_world; /* by distributedInfo; -1 = not stated */
 	char *distributed_info, *device_properties, *others; /* JSON text; NULL = none */
-	int spill;					     /* borrowed: descriptor */
-	struct ifp_import_block *blocks;
+	struct ifp_import_block *blocks;		     /* in the spill file of the process */
 	uint32_t block_count;
 	size_t block_capacity;
 	struct ifp_import_notes notes;
@@ -71,30 +73,42 @@ struct ifp_import_file {
 	uint32_t rank; /* IFP_FRAME_NO_RANK: nothing of it is in the archive */
 };
 
+/* Starts as IFP_IMPORT_EMPTY. */
 struct ifp_import {
 	struct ifp_import_file *files;
 	uint32_t file_count;
 	size_t file_capacity;
 	struct ifp_import_notes notes; /* of no file in particular */
 	uint32_t world;
-	int *spills; /* one for each thread */
-	uint32_t spill_count;
+	int spill;	  /* file of this process' blocks; -1 = none */
+	char *spills;	  /* directory with those of other processes (part.h); owned; NULL = none */
+	uint32_t process; /* this one's number */
+	struct ifp_arena words; /* of notes from other processes */
 };
 
-/* How far the reading has come. */
+#define IFP_IMPORT_EMPTY ((struct ifp_import){.spill = -1})
+
+/* How far the reading has come, in this process. */
 struct ifp_import_progress {
+	uint32_t processes; /* that are still read by others; 0 while this one reads */
 	uint32_t files, files_done;
 	uint64_t file_bytes, file_bytes_done; /* on the disk */
 	uint64_t events;
 };
 
 struct ifp_import_options {
-	const char *output_dir; /* for spill files; NULL = only look: nothing can be written then */
+	/* For the spill file, which has no name there; NULL = only look: nothing can be written
+	 * then. */
+	const char *output_dir;
+	const char *spill_path; /* gives it one; or NULL */
 	const char *rank_from; /* POSIX extended expression, its first group is the rank; or NULL */
 	bool in_order;	       /* ranks are counted in the order of the arguments */
 	uint32_t threads;      /* 0 = one for each core */
-	/* Called four times a second, in the thread of ifp_import_read_files(); NULL = never. */
-	void (*progress)(void *context, const struct ifp_import_progress *progress);
+	/*
+	 * Called four times a second, in the thread of ifp_import_read_files(); NULL = never. An
+	 * error (with a cause) ends the reading.
+	 */
+	int (*progress)(void *context, const struct ifp_import_progress *progress);
 	void *context;
 };
 
@@ -108,7 +122,8 @@ int ifp_import_check_rank_from(const char *rank_from);
 int ifp_import_find_files(struct ifp_import *import, const struct ifp_import_options *options,
 	char *const *paths, size_t count);
 
-/* Reads them all. Damage and unreadable files become notes; errors are those of the spill files. */
+/* Reads those of the import's process. Damage and unreadable files become notes; errors are those
+ * of the spill files. */
 int ifp_import_read_files(struct ifp_import *import, const struct ifp_import_options *options);
 
 /*
@@ -117,8 +132,11 @@ int ifp_import_read_files(struct ifp_import *import, const struct ifp_import_opt
  */
 int ifp_import_identify(struct ifp_import *import, const struct ifp_import_options *options);
 
-/* Writes the archive, which must not exist (-EEXIST). Nothing stays of it after an error. */
-int ifp_import_write(struct ifp_import *import, const char *archive_path);
+/*
+ * Writes the archive, which must not exist (-EEXIST). It is called unfinished, on the same file
+ * system, until it is whole: so nothing stays of it after an error, nor its name after a death.
+ */
+int ifp_import_write(struct ifp_import *import, const char *unfinished, const char *archive_path);
 
 void ifp_import_free(struct ifp_import *import);
 

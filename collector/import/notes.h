@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notes of an import. Private to collector/import. */
+/* What an import is made of: notes and files. Private to collector/import. */
 #pragma once
 
 #include "collector/import/import.h"
@@ -10,5 +10,8 @@ int ifp_import_note(struct ifp_import_notes *notes, const char *what, int64_t co
 
 /* As ifp_import_as_utf8(), and a "?" for each control character. */
 char *ifp_import_as_line(const char *text);
+
+/* Adds a file behind the others, without anything that reading finds. */
+int ifp_import_add_file(struct ifp_import *import, const char *path, uint64_t bytes, bool named);
 
 void ifp_import_notes_free(struct ifp_import_notes *notes);

@@ -68,6 +68,7 @@ static void tell_bytes(struct reading *reading, uint64_t bytes)
 static int keep_block(
 	struct ifp_import_worker *worker, struct ifp_import_file *file, uint32_t events)
 {
+	uint64_t offset;
 	int err;
 
 	ifp_buf_clear(&worker->payload);
@@ -75,15 +76,14 @@ static int keep_block(
 	if (err || worker->spill < 0)
 		return err;
 	err = IFP_ARRAY_RESERVE(file->blocks, file->block_capacity, file->block_count, 1, "blocks");
-	if (!err)
-		err = write_all(worker->spill, worker->payload.data, worker->payload.len_bytes,
-			worker->spill_bytes);
 	if (err)
 		return err;
-	file->blocks[file->block_count++] = (struct ifp_import_block){.offset = worker->spill_bytes,
-		.bytes = (uint32_t)worker->payload.len_bytes,
-		.events = events};
-	worker->spill_bytes += worker->payload.len_bytes;
+	offset = atomic_fetch_add(worker->spill_bytes, worker->payload.len_bytes);
+	err = write_all(worker->spill, worker->payload.data, worker->payload.len_bytes, offset);
+	if (err)
+		return err;
+	file->blocks[file->block_count++] = (struct ifp_import_block){
+		.offset = offset, .bytes = (uint32_t)worker->payload.len_bytes, .events = events};
 	return 0;
 }
 
@@ -94,6 +94,8 @@ static int flush(struct reading *reading)
 	uint32_t events = ifp_block_builder_count(worker->builder);
 	int err;
 
+	if (atomic_load(worker->stop))
+		return ifp_fail(-ECANCELED, "reading was given up");
 	if (!events)
 		return 0;
 	err = keep_block(worker, file, events);
@@ -372,7 +374,6 @@ int ifp_import_read(struct ifp_import_worker *worker, struct ifp_import_file *fi
 	if (!reading)
 		return ifp_fail(-ENOMEM, "read %s", file->path);
 	*reading = (struct reading){.worker = worker, .file = file, .before_ns = INT64_MIN};
-	file->spill = worker->spill;
 	err = ifp_chrome_reader_open(file->path, &reader);
 	if (err)
 		return note_damage(file, err, 0, 0);

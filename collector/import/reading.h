@@ -10,15 +10,16 @@
 /* What one thread reads with: used for one file after the other. */
 struct ifp_import_worker {
 	int spill; /* descriptor; blocks are written one behind the other; -1 = they are not kept */
-	uint64_t spill_bytes;
+	_Atomic uint64_t *spill_bytes;
 	struct ifp_block_builder *builder;
 	struct ifp_buf payload;
+	const _Atomic bool *stop;     /* set when the whole is in vain: -ECANCELED */
 	_Atomic uint64_t *events;     /* of all threads */
 	_Atomic uint64_t *file_bytes; /* read by all threads, as they are on the disk */
 };
 
 /*
  * Reads the file once. Damage, and a file that is no trace, become notes of the file; errors are
- * -ENOMEM and those of writing the spill file.
+ * -ENOMEM, -ECANCELED and those of writing the spill file.
  */
 int ifp_import_read(struct ifp_import_worker *worker, struct ifp_import_file *file);

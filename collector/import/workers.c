@@ -27,7 +27,8 @@ struct crew {
 	int err; /* of the thread that failed first */
 	char cause[1024];
 	/* without */
-	_Atomic uint64_t events, file_bytes;
+	_Atomic bool stop; /* = there is an error */
+	_Atomic uint64_t events, file_bytes, spill_bytes;
 };
 
 struct member {
@@ -42,20 +43,31 @@ static struct ifp_import_file *take_file(struct crew *crew)
 	struct ifp_import_file *file = NULL;
 
 	pthread_mutex_lock(&crew->lock);
-	if (!crew->err && crew->next < crew->import->file_count)
+	while (!file && !crew->err && crew->next < crew->import->file_count) {
 		file = &crew->import->files[crew->next++];
+		if (file->process != crew->import->process)
+			file = NULL;
+	}
 	pthread_mutex_unlock(&crew->lock);
 	return file;
+}
+
+/* Under the lock. The first error is the one that counts. */
+static void take_error(struct crew *crew, int err)
+{
+	if (!err || crew->err)
+		return;
+	crew->err = err;
+	atomic_store(&crew->stop, true);
+	ifp_error_text(crew->cause, sizeof(crew->cause));
+	ifp_error_clear();
 }
 
 static void put_back(struct crew *crew, int err)
 {
 	pthread_mutex_lock(&crew->lock);
 	crew->files_done++;
-	if (err && !crew->err) {
-		crew->err = err;
-		ifp_error_text(crew->cause, sizeof(crew->cause));
-	}
+	take_error(crew, err);
 	pthread_mutex_unlock(&crew->lock);
 }
 
@@ -82,7 +94,7 @@ static uint32_t core_count(void)
 }
 
 /* A file without a name, in the output directory: that is where there is room. */
-static int open_spill(const char *directory, int *spill)
+static int open_nameless(const char *directory, int *spill)
 {
 	IFP_CLEANUP_FREE char *path = NULL;
 
@@ -100,41 +112,52 @@ static int open_spill(const char *directory, int *spill)
 	return 0;
 }
 
-static int make_spills(struct ifp_import *import, const char *directory, uint32_t count)
+static int open_spill(const struct ifp_import_options *options, int *spill)
 {
-	int err = 0;
-
-	import->spills = calloc(count, sizeof(*import->spills));
-	if (!import->spills)
-		return ifp_fail(-ENOMEM, "no memory for %u threads", count);
-	for (uint32_t i = 0; i < count && !err; i++) {
-		import->spills[i] = -1;
-		if (directory)
-			err = open_spill(directory, &import->spills[i]);
-		import->spill_count += !err;
-	}
-	return err;
+	if (!options->output_dir)
+		return 0;
+	if (!options->spill_path)
+		return open_nameless(options->output_dir, spill);
+	*spill = open(options->spill_path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+	return *spill < 0 ? ifp_fail_errno("create %s", options->spill_path) : 0;
 }
 
-static void tell(struct crew *crew, const struct ifp_import_options *options, uint64_t file_bytes)
+/* Under the lock, which it gives back for as long as the caller's function takes. */
+static void tell(struct crew *crew, const struct ifp_import_options *options,
+	const struct ifp_import_progress *all)
 {
-	const struct ifp_import_progress progress = {.files = crew->import->file_count,
-		.files_done = crew->files_done,
-		.file_bytes = file_bytes,
-		.file_bytes_done = atomic_load(&crew->file_bytes),
-		.events = atomic_load(&crew->events)};
+	struct ifp_import_progress progress = *all;
+	int err;
 
-	if (options->progress)
-		options->progress(options->context, &progress);
+	if (!options->progress)
+		return;
+	progress.files_done = crew->files_done;
+	progress.file_bytes_done = atomic_load(&crew->file_bytes);
+	progress.events = atomic_load(&crew->events);
+	pthread_mutex_unlock(&crew->lock);
+	err = options->progress(options->context, &progress);
+	pthread_mutex_lock(&crew->lock);
+	take_error(crew, err);
+}
+
+/* What there is to be read. */
+static struct ifp_import_progress count_files(const struct ifp_import *import)
+{
+	struct ifp_import_progress all = {0};
+
+	for (uint32_t i = 0; i < import->file_count; i++) {
+		if (import->files[i].process != import->process)
+			continue;
+		all.files++;
+		all.file_bytes += import->files[i].file_bytes;
+	}
+	return all;
 }
 
 /* Until all threads have ended. */
-static void watch(struct crew *crew, const struct ifp_import_options *options)
+static void watch(struct crew *crew, const struct ifp_import_options *options,
+	const struct ifp_import_progress *all)
 {
-	uint64_t file_bytes = 0;
-
-	for (uint32_t i = 0; i < crew->import->file_count; i++)
-		file_bytes += crew->import->files[i].file_bytes;
 	pthread_mutex_lock(&crew->lock);
 	while (crew->running) {
 		struct timespec until;
@@ -144,19 +167,21 @@ static void watch(struct crew *crew, const struct ifp_import_options *options)
 		until.tv_sec += until.tv_nsec / IFP_NS_PER_S;
 		until.tv_nsec %= IFP_NS_PER_S;
 		pthread_cond_timedwait(&crew->changed, &crew->lock, &until);
-		tell(crew, options, file_bytes);
+		tell(crew, options, all);
 	}
 	pthread_mutex_unlock(&crew->lock);
 }
 
-static int start(struct crew *crew, struct member *member, uint32_t i)
+static int start(struct crew *crew, struct member *member)
 {
 	int err = ifp_block_builder_new(&member->worker.builder);
 
 	if (err)
 		return err;
 	member->crew = crew;
-	member->worker.spill = crew->import->spills[i];
+	member->worker.spill = crew->import->spill;
+	member->worker.spill_bytes = &crew->spill_bytes;
+	member->worker.stop = &crew->stop;
 	member->worker.events = &crew->events;
 	member->worker.file_bytes = &crew->file_bytes;
 	pthread_mutex_lock(&crew->lock);
@@ -167,21 +192,22 @@ static int start(struct crew *crew, struct member *member, uint32_t i)
 }
 
 /* One thread is enough to go on with. */
-static int run_crew(struct crew *crew, const struct ifp_import_options *options, uint32_t count)
+static int run_crew(struct crew *crew, const struct ifp_import_options *options,
+	const struct ifp_import_progress *all, uint32_t count)
 {
 	IFP_CLEANUP_FREE struct member *members = calloc(count, sizeof(*members));
 	uint32_t started = 0;
 	int err = members ? 0 : ifp_fail(-ENOMEM, "no memory for %u threads", count);
 
 	while (!err && started < count) {
-		err = start(crew, &members[started], started);
+		err = start(crew, &members[started]);
 		started += !err;
 	}
 	if (err && started) {
 		ifp_error_clear();
 		err = 0;
 	}
-	watch(crew, options);
+	watch(crew, options, all);
 	for (uint32_t i = 0; i < started; i++)
 		pthread_join(members[i].thread, NULL);
 	for (uint32_t i = 0; members && i < count; i++) {
@@ -197,13 +223,14 @@ int ifp_import_read_files(struct ifp_import *import, const struct ifp_import_opt
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.changed = PTHREAD_COND_INITIALIZER};
 	uint32_t count = options->threads ? options->threads : core_count();
+	const struct ifp_import_progress all = count_files(import);
 	int err;
 
-	if (count > import->file_count)
-		count = import->file_count;
-	err = make_spills(import, options->output_dir, count);
-	if (!err)
-		err = run_crew(&crew, options, count);
+	if (count > all.files)
+		count = all.files;
+	err = open_spill(options, &import->spill);
+	if (!err && count)
+		err = run_crew(&crew, options, &all, count);
 	if (!err && crew.err)
 		err = ifp_fail(crew.err, "%s", crew.cause);
 	return err;

@@ -124,10 +124,11 @@ class Sources(unittest.TestCase):
         needed = set(re.findall(r"NEEDED.*\[([^]]+)\]", listed))
         self.assertLessEqual(needed, {"libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"})
 
-    def test_the_agent_links_no_mpi(self):
-        listed = subprocess.run(["readelf", "-d", BUILD / "bin" / "infprof-agent"],
-                                capture_output=True, text=True, check=True).stdout
-        self.assertNotIn("libmpi", listed)
+    def test_only_the_clock_helper_links_mpi(self):
+        for program in ("infprof-agent", "infprof-collector", "infprof"):
+            listed = subprocess.run(["readelf", "-d", BUILD / "bin" / program],
+                                    capture_output=True, text=True, check=True).stdout
+            self.assertNotIn("libmpi", listed)
 
     def test_main_functions_only_wire(self):
         faults = []
