@@ -4,6 +4,7 @@
 
 #include "collector/timeline/excerpt.h"
 #include "collector/timeline/sink_chrome.h"
+#include "collector/timeline/sink_perfetto.h"
 #include "core/buf.h"
 #include "core/cleanup.h"
 #include "core/error.h"
@@ -28,8 +29,8 @@ static const struct ifp_option options[] = {
 		.letter = 'o',
 		.argument = "FILE",
 		.environment = "",
-		.doc = "The file to write, by its name: .json or .json.gz. - is the standard "
-		       "output, as JSON.",
+		.doc = "The file to write: .json or, for Perfetto alone, .pftrace; packed when .gz "
+		       "stands behind. - is the standard output, as JSON.",
 		.type = IFP_OPTION_TEXT,
 		.offset = offsetof(struct values, output)},
 	{.name = "step",
@@ -197,10 +198,23 @@ static bool ends_in(const char *name, const char *end)
 	return name_bytes > end_bytes && !strcmp(name + name_bytes - end_bytes, end);
 }
 
+enum format { FORMAT_UNKNOWN, FORMAT_CHROME, FORMAT_PERFETTO };
+
 /* Which format is meant by the name of the file. */
-static bool names_json(const char *output)
+static enum format format_of(const char *output)
 {
-	return !strcmp(output, "-") || ends_in(output, ".json") || ends_in(output, ".json.gz");
+	if (!strcmp(output, "-") || ends_in(output, ".json") || ends_in(output, ".json.gz"))
+		return FORMAT_CHROME;
+	if (ends_in(output, ".pftrace") || ends_in(output, ".pftrace.gz"))
+		return FORMAT_PERFETTO;
+	return FORMAT_UNKNOWN;
+}
+
+static int open_sink(const struct ifp_run *run, const char *output, struct ifp_sink **sink)
+{
+	if (format_of(output) == FORMAT_PERFETTO)
+		return ifp_sink_perfetto_open(run, output, sink);
+	return ifp_sink_chrome_open(output, run, &(struct ifp_budget){0}, sink);
 }
 
 /* Draws, and closes the sink or gives it up. */
@@ -228,7 +242,7 @@ static int slice(const struct values *v, const struct request *request, struct i
 	if (!err)
 		err = find_stretch(v, request, run, &excerpt.stretch);
 	if (!err)
-		err = ifp_sink_chrome_open(v->output, run, &(struct ifp_budget){0}, &sink);
+		err = open_sink(run, v->output, &sink);
 	if (!err)
 		err = draw(run, &excerpt, sink, &result, &files);
 	if (err)
@@ -249,9 +263,11 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 
 	if (!v->output)
 		return ifp_verb_usage(&ifp_verb_slice, "-o FILE is missing");
-	if (!names_json(v->output))
+	if (format_of(v->output) == FORMAT_UNKNOWN)
 		return ifp_verb_usage(&ifp_verb_slice,
-			"-o %s: the name says no format: end it in .json or .json.gz", v->output);
+			"-o %s: the name says no format: end it in .json or .pftrace, with .gz "
+			"behind or not",
+			v->output);
 	if (read_request(v, &request))
 		return ifp_verb_usage(&ifp_verb_slice, "%s", ifp_error_text(text, sizeof(text)));
 	err = ifp_verb_archive(arguments->items[0], path);

@@ -93,6 +93,18 @@ bool ifp_args_next(struct ifp_str args, uint32_t *at, struct ifp_str *key, struc
 	return true;
 }
 
+bool ifp_args_next_element(struct ifp_str array, uint32_t *at, struct ifp_str *value)
+{
+	struct scan scan = {.text = array.ptr, .len_bytes = array.len_bytes, .at = *at};
+	struct ifp_str found;
+
+	if (!take(&scan, *at ? ',' : '[') || !take_value(&scan, &found))
+		return false;
+	*at = (uint32_t)scan.at;
+	*value = found;
+	return true;
+}
+
 bool ifp_args_find(struct ifp_str args, const char *key, struct ifp_str *value)
 {
 	struct ifp_str wanted = ifp_str(key), name, found;

@@ -2,6 +2,7 @@
 #include "collector/timeline/sheet.h"
 
 #include "core/error.h"
+#include "trace/output.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -156,7 +157,7 @@ int ifp_sheet_close(struct ifp_sheet *sheet, uint32_t rank, struct ifp_timeline_
 	err = ifp_chrome_writer_close(&sheet->writer);
 	if (err)
 		return err;
-	if (strcmp(sheet->path, IFP_CHROME_STANDARD_OUTPUT) != 0) {
+	if (strcmp(sheet->path, IFP_OUTPUT_STANDARD) != 0) {
 		if (stat(sheet->path, &status))
 			return ifp_fail_errno("stat %s", sheet->path);
 		file->bytes = (uint64_t)status.st_size;

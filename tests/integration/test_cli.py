@@ -60,7 +60,7 @@ class Use(Cli):
             (["timeline", archive], "-o DIR is missing"),
             (["export", archive], "-o FILE is missing"),
             (["export", archive, "-o", "x", "--rank", "three"], '"three" is no whole number'),
-            (["export", archive, "-o", "x", "--format", "csv"], '"csv" is none of chrome'),
+            (["export", archive, "-o", "x", "--format", "csv"], '"csv" is none of chrome, perfetto'),
             (["collect", archive], "-o ARCHIVE|DIR is missing"),
         ]
         for arguments, text in cases:
@@ -203,6 +203,42 @@ class Export(Cli):
         }
         self.assertEqual(sorted(processes.values()), [f"rank {r} node1" for r in range(4)])
         self.assertEqual({e["pid"] for e in events}, set(processes))
+
+    def test_processes_of_all_ranks_are_named_and_in_the_order_of_the_ranks(self):
+        recorded = [
+            {"ph": "M", "name": "process_name", "pid": 7, "tid": 0, "ts": 0,
+             "args": {"name": "python3"}},
+            {"ph": "M", "name": "process_sort_index", "pid": 7, "tid": 0, "ts": 0,
+             "args": {"sort_index": 5000000}},
+            {"ph": "X", "cat": "c", "name": "n", "pid": 7, "tid": 1, "ts": 1, "dur": 1},
+            {"ph": "X", "cat": "c", "name": "n", "pid": "Spans", "tid": 1, "ts": 2, "dur": 1},
+        ]
+        for rank in (0, 1):
+            (self.folder / f"rank{rank}.json").write_text(json.dumps({"traceEvents": recorded}))
+        self.assertEnded(infprof("merge", "--archive-only", self.folder / "rank0.json",
+                                 self.folder / "rank1.json", "-o", self.output), 0)
+        path = self.folder / "all.json"
+        self.assertEnded(infprof("export", self.output, "-o", path), 0)
+        trace = json.loads(path.read_text())
+        self.assertEqual(trace["displayTimeUnit"], "ms")
+        self.assertEqual(trace["metadata"]["clock_bounds_ns"], {"rank 0": None, "rank 1": None})
+        names, order = {}, {}
+        for e in trace["traceEvents"]:
+            if e["name"] == "process_name":
+                names[e["pid"]] = e["args"]["name"]  # the last one holds
+            if e["name"] == "process_sort_index":
+                self.assertNotIn(e["pid"], order)
+                order[e["pid"]] = e["args"]["sort_index"]
+        self.assertEqual([names[pid] for pid in sorted(names, key=order.get)],
+                         ["rank 0 unknown · python3", "rank 0 unknown · Spans",
+                          "rank 1 unknown · python3", "rank 1 unknown · Spans"])
+
+    def test_metadata_tell_whose_run_it_is(self):
+        path = self.folder / "all.json"
+        self.assertEnded(infprof("export", self.sample(ranks=2), "-o", path), 0)
+        self.assertEqual(json.loads(path.read_text())["metadata"], {
+            "source": "infprof", "run_id": "sample-1", "job": "job-1", "program": "train.py",
+            "clock_bounds_ns": {"rank 0": 0, "rank 1": 0}})
 
     def test_the_archive_itself_is_not_overwritten(self):
         archive = self.sample()

@@ -4,27 +4,18 @@
 #include "core/buf.h"
 #include "core/cleanup.h"
 #include "core/error.h"
+#include "trace/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <zlib.h>
 
 #define CHUNK_BYTES (128u * 1024u)
-#define SUFFIX ".partial"
 
 struct ifp_chrome_writer {
-	char *path;
-	char *temporary; /* NULL = written under its own name */
-	gzFile file;
+	struct ifp_output *output;
 	struct ifp_buf chunk;
 	uint64_t written_bytes;
 	bool first;
-	int err; /* first failure; the rest is not written */
 };
 
 static void release(struct ifp_chrome_writer **writer)
@@ -33,13 +24,8 @@ static void release(struct ifp_chrome_writer **writer)
 
 	if (!w)
 		return;
-	if (w->file)
-		gzclose(w->file);
-	if (w->temporary)
-		unlink(w->temporary);
+	ifp_output_abandon(&w->output);
 	ifp_buf_free(&w->chunk);
-	free(w->temporary);
-	free(w->path);
 	free(w);
 	*writer = NULL;
 }
@@ -47,73 +33,6 @@ static void release(struct ifp_chrome_writer **writer)
 void ifp_chrome_writer_abandon(struct ifp_chrome_writer **writer)
 {
 	release(writer);
-}
-
-/* The mode of gzdopen: "T" writes without compression. */
-static void open_mode(const char *path, int gzip_level, char mode[4])
-{
-	size_t len = strlen(path);
-	bool packed = len >= 3 && !strcmp(path + len - 3, ".gz");
-
-	mode[0] = 'w';
-	mode[1] = packed ? (char)('0' + gzip_level) : 'T';
-	mode[2] = '\0';
-}
-
-/*
- * A device or a pipe is written to: a new file in its place would be no use to anybody. Of a link,
- * the file that it leads to is replaced.
- */
-static int choose_names(struct ifp_chrome_writer *writer, const char *path)
-{
-	struct stat st;
-	bool exists = stat(path, &st) == 0;
-	bool direct = !strcmp(path, IFP_CHROME_STANDARD_OUTPUT) ||
-		      (exists && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
-
-	if (exists && S_ISDIR(st.st_mode))
-		return ifp_fail(-EISDIR, "create %s: it is a directory", path);
-	writer->path = exists && !direct ? realpath(path, NULL) : strdup(path);
-	if (!writer->path)
-		return ifp_fail_errno("create %s", path);
-	if (direct)
-		return 0;
-	if (asprintf(&writer->temporary, "%s" SUFFIX, writer->path) < 0) {
-		writer->temporary = NULL;
-		return ifp_fail(-ENOMEM, "create %s: out of memory", path);
-	}
-	return 0;
-}
-
-static const char *written_name(const struct ifp_chrome_writer *writer)
-{
-	return writer->temporary ? writer->temporary : writer->path;
-}
-
-static int open_descriptor(const struct ifp_chrome_writer *writer)
-{
-	if (writer->temporary)
-		return open(writer->temporary,
-			O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
-	if (!strcmp(writer->path, IFP_CHROME_STANDARD_OUTPUT))
-		return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
-	return open(writer->path, O_WRONLY | O_CLOEXEC);
-}
-
-static int open_file(struct ifp_chrome_writer *writer, int gzip_level)
-{
-	IFP_CLEANUP_FD int fd = open_descriptor(writer);
-	char mode[4];
-
-	if (fd < 0)
-		return ifp_fail_errno("create %s", written_name(writer));
-	open_mode(writer->path, gzip_level, mode);
-	writer->file = gzdopen(fd, mode);
-	if (!writer->file)
-		return ifp_fail(-ENOMEM, "create %s: out of memory", written_name(writer));
-	(void)IFP_TAKE_FD(fd);
-	gzbuffer(writer->file, CHUNK_BYTES);
-	return 0;
 }
 
 int ifp_chrome_writer_open(
@@ -124,9 +43,7 @@ int ifp_chrome_writer_open(
 
 	if (!writer)
 		return ifp_fail(-ENOMEM, "create %s: out of memory", path);
-	err = choose_names(writer, path);
-	if (!err)
-		err = open_file(writer, gzip_level);
+	err = ifp_output_open(path, gzip_level, &writer->output);
 	if (err)
 		return err;
 	writer->first = true;
@@ -140,15 +57,9 @@ int ifp_chrome_writer_open(
 
 static void flush(struct ifp_chrome_writer *writer)
 {
-	struct ifp_buf *chunk = &writer->chunk;
-
-	if (!writer->err)
-		writer->err = ifp_buf_status(chunk);
-	if (!writer->err && chunk->len_bytes &&
-		gzwrite(writer->file, chunk->data, (unsigned int)chunk->len_bytes) <= 0)
-		writer->err = ifp_fail_errno("write %s", written_name(writer));
-	writer->written_bytes += chunk->len_bytes;
-	ifp_buf_clear(chunk);
+	ifp_output_write(writer->output, &writer->chunk);
+	writer->written_bytes += writer->chunk.len_bytes;
+	ifp_buf_clear(&writer->chunk);
 }
 
 static void append_unsigned(struct ifp_buf *buf, uint64_t value, unsigned int min_digits)
@@ -299,16 +210,5 @@ int ifp_chrome_writer_close(struct ifp_chrome_writer **writer)
 
 	ifp_buf_append_text(&w->chunk, "\n]}\n");
 	flush(w);
-	if (!w->err) {
-		errno = 0;
-		if (gzclose(IFP_TAKE_PTR(w->file)) != Z_OK)
-			w->err = ifp_fail_errno("write %s", written_name(w));
-	}
-	if (!w->err && w->temporary && rename(w->temporary, w->path))
-		w->err = ifp_fail_errno("rename %s to %s", w->temporary, w->path);
-	if (!w->err) {
-		free(w->temporary);
-		w->temporary = NULL;
-	}
-	return w->err;
+	return ifp_output_close(&w->output);
 }

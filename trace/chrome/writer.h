@@ -2,9 +2,7 @@
 /*
  * Writes Chrome-trace JSON (gzip when the name ends in .gz): header members first, then
  * "traceEvents":[ ... ]} as the last key with nothing behind it, which the PyTorch plug-in of
- * TensorBoard needs. Written to a temporary name and renamed at the end: a reader never sees half
- * a file. Only devices, pipes and the standard output are written to as they are. Belongs to one
- * thread.
+ * TensorBoard needs. The file is there when it is whole (trace/output.h). Belongs to one thread.
  */
 #pragma once
 
@@ -15,9 +13,6 @@
 #include <stdint.h>
 
 struct ifp_chrome_writer;
-
-/* As a path: the standard output. */
-#define IFP_CHROME_STANDARD_OUTPUT "-"
 
 /*
  * gzip_level 1 to 9. members: JSON text of the header's members without braces

@@ -81,6 +81,24 @@ static void members_come_one_after_the_other(void **state)
 	assert_false(ifp_args_next((struct ifp_str){0}, &at, &key, &value));
 }
 
+static void elements_come_one_after_the_other(void **state)
+{
+	struct ifp_str text = ifp_str("[1, \"],\" ,[2,[]],{\"a\":[3]}]"), value;
+	const char *const expected[] = {"1", "\"],\"", "[2,[]]", "{\"a\":[3]}"};
+	uint32_t at = 0;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		assert_true(ifp_args_next_element(text, &at, &value));
+		assert_str(value, expected[i]);
+	}
+	assert_false(ifp_args_next_element(text, &at, &value));
+	at = 0;
+	assert_false(ifp_args_next_element(ifp_str("[]"), &at, &value));
+	assert_false(ifp_args_next_element(ifp_str("{\"a\":1}"), &at, &value));
+	assert_false(ifp_args_next_element((struct ifp_str){0}, &at, &value));
+}
+
 /* Every prefix of a valid text: nothing is read beyond its end, and the last key is not found. */
 static void cut_texts_are_safe(void **state)
 {
@@ -104,6 +122,7 @@ int main(void)
 		cmocka_unit_test(integers_are_exact_or_refused),
 		cmocka_unit_test(accepts_spaces_between_tokens),
 		cmocka_unit_test(members_come_one_after_the_other),
+		cmocka_unit_test(elements_come_one_after_the_other),
 		cmocka_unit_test(cut_texts_are_safe),
 	};
 
