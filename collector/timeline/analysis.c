@@ -2,6 +2,7 @@
 #include "collector/timeline/analysis.h"
 
 #include "collector/timeline/analysis_element.h"
+#include "collector/timeline/analysis_members.h"
 #include "collector/timeline/rounding.h"
 #include "collector/timeline/selection.h"
 #include "collector/timeline/sheet.h"
@@ -15,7 +16,7 @@
 /* By so much an element may grow when other steps stand beside it: a digit of its numbers. */
 #define SLACK_BYTES 2
 
-#define MEMBERS_BYTES 200 /* at most: what stands around the elements */
+#define AROUND_BYTES 32 /* brackets, and the name of the array of elements */
 
 struct drawing {
 	struct ifp_selection selection;
@@ -245,14 +246,14 @@ static int write_selected(struct drawing *drawing, const char *path, struct ifp_
 	const struct ifp_selection *selection = &drawing->selection;
 	uint32_t rank = selection->view->rank->rank;
 	uint32_t crowded;
-	char members[MEMBERS_BYTES];
-	int err;
+	IFP_CLEANUP_BUF struct ifp_buf members = {0};
+	int err = ifp_analysis_members(selection->run, selection->view, &members);
 
-	snprintf(members, sizeof(members),
-		"\"schemaVersion\":1,\"displayTimeUnit\":\"ms\","
-		"\"distributedInfo\":{\"rank\":%u,\"world_size\":%u}",
-		rank, ifp_run_world(selection->run));
-	err = ifp_sheet_open(path, members, &sheet);
+	ifp_buf_append_u8(&members, 0);
+	if (!err)
+		err = ifp_buf_status(&members);
+	if (!err)
+		err = ifp_sheet_open(path, (const char *)members.data, &sheet);
 	if (err)
 		return err;
 	drawing->sheet = &sheet;
@@ -310,12 +311,16 @@ int ifp_analysis_measure(struct ifp_run *run, uint32_t i, const struct ifp_cut *
 	IFP_CLEANUP_SHEET struct ifp_sheet sheet = {.next_tid = 1};
 	IFP_CLEANUP(drawing_free)
 	struct drawing drawing = {.sheet = &sheet, .cost = cost, .cost_rank = cost_rank};
+	IFP_CLEANUP_BUF struct ifp_buf members = {0};
 	uint32_t crowded;
 	int err = load(run, i, cut, &view, &drawing);
 
 	if (err || !drawing.selection.slices.count)
 		return err;
-	sheet.measured_bytes = MEMBERS_BYTES;
+	err = ifp_analysis_members(run, &view, &members);
+	if (err)
+		return err;
+	sheet.measured_bytes = AROUND_BYTES + members.len_bytes;
 	err = draw(&drawing, &crowded);
 	return err ? err : ifp_buf_status(&sheet.measured);
 }

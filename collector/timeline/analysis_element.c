@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/timeline/analysis_element.h"
 
+#include "collector/timeline/analysis_members.h"
 #include "collector/timeline/args_detail.h"
 #include "collector/timeline/args_edit.h"
 #include "collector/timeline/categories.h"
@@ -14,9 +15,9 @@
  */
 #define SLICE_BYTES 260u
 #define OTHER_BYTES 160u
-#define RENAMED_BYTES 160u	 /* a collective: its other name, members called "(as recorded)" */
-#define LANE_BYTES (64u * 300u)	 /* names of all its sub-lanes */
-#define FILE_BYTES (100u * 300u) /* names of processes, members beside the events */
+#define RENAMED_BYTES 160u	/* a collective: its other name, members called "(as recorded)" */
+#define LANE_BYTES (64u * 300u) /* names of all its sub-lanes */
+#define FILE_BYTES (IFP_ANALYSIS_MOST_MEMBERS_BYTES + 100u * 300u) /* and names of processes */
 
 #define ROUNDING_NS 1000 /* more than the plug-in's doubles lose of a time */
 

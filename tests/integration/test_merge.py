@@ -111,6 +111,17 @@ class Drawn(Merge):
         self.assertIn("ranks-reduced: ranks/ holds 1 of 2 ranks (0): --max-ranks-files is 1",
                       result["lines"])
 
+    def test_gpus_are_told_of_where_the_trace_tells_of_all_that_it_names(self):
+        """The plug-in fails on a number that has no entry."""
+        trace = json.loads(gzip.decompress(DDP[1].read_bytes()))
+        for count, told in ((2, True), (1, False)):
+            self.output = self.folder / f"out{count}"
+            part = dict(trace, deviceProperties=trace["deviceProperties"][:count])
+            self.merge(self.write("rank1.json", part))
+            file, = (self.output / "ranks").glob("*.json.gz")
+            self.assertEqual(read(file).get("deviceProperties"),
+                             part["deviceProperties"] if told else None)
+
     def test_steps_are_those_of_the_profiler(self):
         steps = [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{n}", "pid": 1,
                   "tid": 1, "ts": 1000 * n, "dur": 900} for n in (3, 4, 5)]
