@@ -94,8 +94,8 @@ static int check_directory(const char *directory, struct ifp_viewable *found)
 			"%s holds an archive and no timeline: infprof timeline %s -o %s draws it",
 			directory, (const char *)word.data, (const char *)word.data);
 	return ifp_fail(-ENOENT,
-		"%s holds no timeline: infprof timeline draws one of an archive, infprof merge "
-		"one of traces",
+		"%s holds nothing that TensorBoard shows: infprof timeline draws it of an "
+		"archive, infprof merge of traces",
 		directory);
 }
 

@@ -95,7 +95,8 @@ static int find_series(struct ifp_perfetto_rank *rank, struct ifp_perfetto_write
 
 static bool is_number(struct ifp_str value)
 {
-	return value.ptr[0] == '-' || (value.ptr[0] >= '0' && value.ptr[0] <= '9');
+	return value.len_bytes < IFP_PERFETTO_MAX_NUMBER &&
+	       (value.ptr[0] == '-' || (value.ptr[0] >= '0' && value.ptr[0] <= '9'));
 }
 
 /* Gives the number of series in *count. */

@@ -3,6 +3,7 @@
 
 import unittest
 
+import harness
 from timeline_case import TimelineCase
 from viewer import Viewer
 
@@ -24,6 +25,23 @@ class Browser(Viewer, TimelineCase):
             self.assertEqual(lanes[f"main {4000 + rank}"], 5 * 8)
         # Five steps of two forward-backward pairs on each rank.
         self.assertEqual(view["arrows"], RANKS * 5 * 2)
+
+    def test_a_slice_of_it(self):
+        self.job(2)
+        (self.output / "slice").mkdir()
+        result = harness.run(
+            [harness.INFPROF, "slice", self.output.with_suffix(".ifp"), "--step", "103",
+             "-o", self.output / "slice" / "step.pt.trace.json.gz"])
+        self.assertEnded(result, 0)
+        view = self.look("slice")
+        self.assertEqual(view["warnings"], [])
+        self.assertEqual([process["name"] for process in view["processes"]],
+                         [f"rank {rank} · node03 · ±0 ns" for rank in range(2)])
+        for rank, process in enumerate(view["processes"]):
+            lanes = {thread["name"]: thread["slices"] for thread in process["threads"]}
+            # The mark that the step begins with, and the optimizer's range around that mark.
+            self.assertEqual((lanes["steps"], lanes[f"main {4000 + rank}"]), (1, 8 + 2))
+        self.assertEqual(view["arrows"], 2 * 2)
 
 
 if __name__ == "__main__":

@@ -142,7 +142,7 @@ class Nothing(View):
         self.put("merged/all_0.1.pt.trace.json.gz").unlink()
         self.put("other/rank0.json.gz")
         self.put("profile/run/rank0.xplane.pb")  # not below plugins/
-        self.assertRefused(self.view(), "infprof merge one of traces")
+        self.assertRefused(self.view(), "infprof merge of traces")
         archive = self.put("run.ifp")
         self.assertRefused(self.view(), f"infprof timeline {self.output} -o {self.output} draws it")
         result = harness.run([harness.INFPROF, "view", archive])

@@ -26,7 +26,7 @@ struct ifp_perfetto_writer {
 	struct ifp_output *output;
 	struct ifp_buf chunk;
 	uint64_t written_bytes;
-	int64_t zero_ns;
+	uint64_t zero_ns;  /* what is added wraps round: an archive may say anything */
 	uint32_t sequence; /* its number, from 1; 0 = none yet */
 	bool open;	   /* its first packet is written */
 	int64_t last_ns;   /* what its clock shows */
@@ -79,12 +79,12 @@ static void end_packet(struct ifp_perfetto_writer *writer, struct ifp_protobuf_m
 		flush(writer);
 }
 
-static void append_clock(struct ifp_buf *chunk, uint32_t id, int64_t timestamp, bool incremental)
+static void append_clock(struct ifp_buf *chunk, uint32_t id, uint64_t timestamp, bool incremental)
 {
 	struct ifp_protobuf_message clock = ifp_protobuf_begin(chunk, SNAPSHOT_CLOCKS);
 
 	ifp_protobuf_uint(chunk, CLOCK_ID, id);
-	ifp_protobuf_uint(chunk, CLOCK_TIMESTAMP, (uint64_t)timestamp);
+	ifp_protobuf_uint(chunk, CLOCK_TIMESTAMP, timestamp);
 	if (incremental)
 		ifp_protobuf_uint(chunk, CLOCK_IS_INCREMENTAL, 1);
 	ifp_protobuf_end(chunk, clock);
@@ -130,7 +130,7 @@ int ifp_perfetto_open(const char *path, int64_t zero_ns, struct ifp_perfetto_wri
 	err = ifp_output_open(path, GZIP_LEVEL, &writer->output);
 	if (err)
 		return err;
-	writer->zero_ns = zero_ns;
+	writer->zero_ns = (uint64_t)zero_ns;
 	append_world_clock(writer);
 	append_root(writer);
 	*out = IFP_TAKE_PTR(writer);
@@ -199,7 +199,7 @@ static void open_sequence(struct ifp_perfetto_writer *writer, int64_t start_ns)
 	ifp_protobuf_uint(chunk, DEFAULTS_TIMESTAMP_CLOCK_ID, CLOCK_OF_SEQUENCE);
 	ifp_protobuf_end(chunk, message);
 	message = ifp_protobuf_begin(chunk, PACKET_CLOCK_SNAPSHOT);
-	append_clock(chunk, CLOCK_BOOTTIME, writer->zero_ns + start_ns, false);
+	append_clock(chunk, CLOCK_BOOTTIME, writer->zero_ns + (uint64_t)start_ns, false);
 	append_clock(chunk, CLOCK_OF_SEQUENCE, 0, true);
 	ifp_protobuf_end(chunk, message);
 	end_packet(writer, packet);
@@ -281,7 +281,7 @@ static struct ifp_protobuf_message begin_timed(struct ifp_perfetto_writer *write
 			chunk, PACKET_TIMESTAMP, (uint64_t)at_ns - (uint64_t)writer->last_ns);
 		writer->last_ns = at_ns;
 	} else {
-		ifp_protobuf_uint(chunk, PACKET_TIMESTAMP, (uint64_t)(writer->zero_ns + at_ns));
+		ifp_protobuf_uint(chunk, PACKET_TIMESTAMP, writer->zero_ns + (uint64_t)at_ns);
 		ifp_protobuf_uint(chunk, PACKET_TIMESTAMP_CLOCK_ID, CLOCK_BOOTTIME);
 	}
 	ifp_protobuf_uint(chunk, PACKET_SEQUENCE_ID, writer->sequence);
@@ -312,7 +312,7 @@ void ifp_perfetto_event(struct ifp_perfetto_writer *writer, const struct ifp_per
 /* Whole numbers stay exact. */
 static void append_counter_value(struct ifp_buf *chunk, struct ifp_str value)
 {
-	char text[64], *end;
+	char text[IFP_PERFETTO_MAX_NUMBER], *end;
 	int64_t whole;
 
 	snprintf(text, sizeof(text), IFP_STR_FORMAT, IFP_STR_ARGS(value));

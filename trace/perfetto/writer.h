@@ -71,7 +71,8 @@ struct ifp_perfetto_event {
 /* Of two slices that lie in each other on one track, the outer one begins first, and ends last. */
 void ifp_perfetto_event(struct ifp_perfetto_writer *writer, const struct ifp_perfetto_event *event);
 
-/* value: a JSON number. */
+/* value: a JSON number, below IFP_PERFETTO_MAX_NUMBER bytes long. */
+#define IFP_PERFETTO_MAX_NUMBER 64u
 void ifp_perfetto_counter(
 	struct ifp_perfetto_writer *writer, uint64_t track, int64_t at_ns, struct ifp_str value);
 
