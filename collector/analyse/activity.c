@@ -82,6 +82,12 @@ static bool device_collective(const struct ifp_event *event, struct ifp_str *nam
 	return false;
 }
 
+bool ifp_activity_is_collective(const struct ifp_event *event, struct ifp_str *name, bool *device)
+{
+	*device = device_collective(event, name);
+	return *device || host_collective(event, name);
+}
+
 /* What kind of step the event ends, and its number. */
 static enum ifp_steps_origin step_of(const struct ifp_event *event, uint64_t *step)
 {

@@ -37,6 +37,12 @@ struct ifp_activity {
 	uint32_t rank_count;
 };
 
+/*
+ * Whether an event is a collective, and how people say it; device: a kernel. The name is a part of
+ * the event's.
+ */
+bool ifp_activity_is_collective(const struct ifp_event *event, struct ifp_str *name, bool *device);
+
 /* Reads all of a run. Ranks whose events cannot be placed in time stay empty. */
 int ifp_activity_collect(struct ifp_run *run, struct ifp_activity *out);
 

@@ -175,6 +175,35 @@ uint16_t ifp_element_moment_level(const struct ifp_scene *scene, uint64_t event)
 								      : IFP_LEVEL_MOMENTS;
 }
 
+static void append_value(struct ifp_buf *out, int64_t value, unsigned int decimals)
+{
+	if (decimals)
+		ifp_buf_printf(out, "%" PRId64 ".%03d", value / 1000, (int)(value % 1000));
+	else
+		ifp_buf_printf(out, "%" PRId64, value);
+}
+
+struct ifp_sink_moment ifp_element_value(const struct ifp_counter *counter, uint32_t i,
+	uint32_t lane, struct ifp_element_texts *texts)
+{
+	const struct ifp_sample *sample = &counter->samples.items[i];
+
+	ifp_buf_clear(&texts->args);
+	ifp_buf_printf(&texts->args, "{\"%s\":", counter->unit);
+	append_value(&texts->args, sample->value, counter->decimals);
+	ifp_buf_append_u8(&texts->args, '}');
+	remember(texts);
+	return (struct ifp_sink_moment){
+		.kind = IFP_SINK_VALUE,
+		.lane = lane,
+		.counter = true,
+		.at_ns = sample->at_ns,
+		.name = ifp_str(counter->name),
+		.category = ifp_str("counter"),
+		.args = text_of(&texts->args),
+	};
+}
+
 static struct ifp_sink_flow_end end_at(
 	const struct ifp_scene *scene, uint32_t i, uint32_t rank_order)
 {

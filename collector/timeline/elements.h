@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "collector/timeline/counters.h"
 #include "collector/timeline/scene.h"
 #include "collector/timeline/sink.h"
 #include "core/buf.h"
@@ -36,6 +37,10 @@ struct ifp_sink_moment ifp_element_step_end(
 struct ifp_sink_moment ifp_element_moment(
 	const struct ifp_scene *scene, uint64_t event, bool brief, struct ifp_element_texts *texts);
 uint16_t ifp_element_moment_level(const struct ifp_scene *scene, uint64_t event);
+
+/* Point i of a counter that was computed. */
+struct ifp_sink_moment ifp_element_value(const struct ifp_counter *counter, uint32_t i,
+	uint32_t lane, struct ifp_element_texts *texts);
 
 /* scene->flows.items[i]. */
 struct ifp_sink_flow ifp_element_flow(

@@ -92,6 +92,7 @@ void ifp_level_text(uint16_t level, struct ifp_buf *out)
 		"inner operators", "Python frames", "others"};
 	static const char *const kept[] = {"steps", "steps and collectives",
 		"steps, collectives and marks", "steps, collectives, marks and the longest events",
+		"steps, collectives, marks and the longest events",
 		"steps, collectives, marks, the longest events and copies"};
 	unsigned int class;
 

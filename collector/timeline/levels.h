@@ -24,7 +24,8 @@ enum ifp_level {
 	IFP_LEVEL_STEPS,     /* steps are shown */
 	IFP_LEVEL_COLLECTIVES,
 	IFP_LEVEL_MARKS,
-	IFP_LEVEL_LONG, /* at least 1/64 of their step, whatever they are */
+	IFP_LEVEL_LONG,	    /* at least 1/64 of their step, whatever they are */
+	IFP_LEVEL_COUNTERS, /* that are computed */
 	IFP_LEVEL_COPIES,
 	IFP_LEVEL_KERNELS, /* and the outermost operators; the first of IFP_LEVEL_BUCKETS */
 	IFP_LEVEL_LAUNCHES = IFP_LEVEL_KERNELS + IFP_LEVEL_BUCKETS,

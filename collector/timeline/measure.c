@@ -36,6 +36,19 @@ void ifp_measure_rank(const struct ifp_run_rank *rank, uint32_t order, const str
 		plan->always.bytes += (int64_t)sink->ops->rank_bytes(sink, &element);
 }
 
+void ifp_measure_counters(const struct ifp_counters *counters, const struct ifp_sink *sink,
+	struct ifp_plan *plan, struct ifp_element_texts *texts)
+{
+	for (uint32_t i = 0; i < counters->count; i++)
+		for (uint32_t k = 0; k < counters->items[i].samples.count; k++) {
+			struct ifp_sink_moment value = ifp_element_value(
+				&counters->items[i], k, IFP_MEASURE_MAX_LANE, texts);
+
+			ifp_plan_add(plan, IFP_LEVEL_COUNTERS, IFP_LEVEL_COUNT,
+				(struct ifp_size){moment_bytes(sink, &value), 1});
+		}
+}
+
 static void measure_lanes(struct measuring *m)
 {
 	for (uint32_t i = 0; i < m->scene->order_count; i++) {

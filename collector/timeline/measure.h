@@ -12,6 +12,10 @@
 int ifp_measure_scene(struct ifp_scene *scene, uint32_t rank_order, const struct ifp_sink *sink,
 	struct ifp_plan *plan, struct ifp_element_texts *texts);
 
+/* Points of counters that are computed. */
+void ifp_measure_counters(const struct ifp_counters *counters, const struct ifp_sink *sink,
+	struct ifp_plan *plan, struct ifp_element_texts *texts);
+
 /* Of a rank by itself, also of one that has no scene. */
 void ifp_measure_rank(const struct ifp_run_rank *rank, uint32_t order, const struct ifp_sink *sink,
 	struct ifp_plan *plan, struct ifp_element_texts *texts);

@@ -62,6 +62,15 @@ void ifp_pen_moment(struct ifp_pen *pen, const struct ifp_scene *scene, uint64_t
 	pen->sink->ops->moment(pen->sink, &element);
 }
 
+void ifp_pen_counter(struct ifp_pen *pen, const struct ifp_counter *counter, uint32_t lane)
+{
+	for (uint32_t i = 0; i < counter->samples.count; i++) {
+		struct ifp_sink_moment element = ifp_element_value(counter, i, lane, &pen->texts);
+
+		pen->sink->ops->moment(pen->sink, &element);
+	}
+}
+
 void ifp_pen_flow(struct ifp_pen *pen, const struct ifp_scene *scene, uint32_t i)
 {
 	struct ifp_sink_flow element = ifp_element_flow(scene, i, pen->rank_order);

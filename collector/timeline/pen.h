@@ -38,5 +38,8 @@ void ifp_pen_step_end(struct ifp_pen *pen, const struct ifp_scene *scene, uint32
 /* An instant or a counter of the rank: event is its place among those loaded. */
 void ifp_pen_moment(struct ifp_pen *pen, const struct ifp_scene *scene, uint64_t event);
 
+/* The points of a counter that was computed, of whatever the lane belongs to. */
+void ifp_pen_counter(struct ifp_pen *pen, const struct ifp_counter *counter, uint32_t lane);
+
 /* Arrow i of the scene. */
 void ifp_pen_flow(struct ifp_pen *pen, const struct ifp_scene *scene, uint32_t i);

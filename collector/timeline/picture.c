@@ -27,9 +27,17 @@ static bool has_budget(const struct ifp_sink *sink)
 	return sink->budget.bytes || sink->budget.events;
 }
 
+static int compute_counters(
+	const struct drawing *drawing, const struct ifp_scene *scene, struct ifp_counters *counters)
+{
+	return ifp_counters_compute(&scene->view.loaded,
+		ifp_counters_most_points(ifp_run_rank_count(drawing->run)), counters);
+}
+
 static int measure_rank(struct drawing *drawing, uint32_t i, struct ifp_plan *plan)
 {
 	IFP_CLEANUP_SCENE struct ifp_scene scene = {0};
+	IFP_CLEANUP_COUNTERS struct ifp_counters counters = {0};
 	const struct ifp_run_rank *rank = ifp_run_rank(drawing->run, i);
 	int err;
 
@@ -38,8 +46,11 @@ static int measure_rank(struct drawing *drawing, uint32_t i, struct ifp_plan *pl
 		return 0;
 	err = ifp_scene_load(drawing->run, i, &scene);
 	if (!err)
-		err = ifp_measure_scene(&scene, i, drawing->pen.sink, plan, &drawing->pen.texts);
-	return err;
+		err = compute_counters(drawing, &scene, &counters);
+	if (err)
+		return err;
+	ifp_measure_counters(&counters, drawing->pen.sink, plan, &drawing->pen.texts);
+	return ifp_measure_scene(&scene, i, drawing->pen.sink, plan, &drawing->pen.texts);
 }
 
 /* The first pass: up to which level the picture fits. */
@@ -125,6 +136,22 @@ static void draw_flows(struct drawing *drawing, struct ifp_rank_account *account
 	}
 }
 
+/* Viewers show them above the lanes of their rank. */
+static int draw_counters(struct drawing *drawing)
+{
+	const struct ifp_scene *scene = &drawing->scene;
+	IFP_CLEANUP_COUNTERS struct ifp_counters counters = {0};
+	int err;
+
+	if (drawing->account.level < IFP_LEVEL_COUNTERS)
+		return 0;
+	err = compute_counters(drawing, scene, &counters);
+	for (uint32_t i = 0; i < counters.count && !err; i++)
+		ifp_pen_counter(&drawing->pen, &counters.items[i],
+			scene->view.lanes.rows[scene->steps_row].first_tid);
+	return err;
+}
+
 static int account_folding(struct drawing *drawing, const struct ifp_folding *folding,
 	struct ifp_rank_account *account)
 {
@@ -171,6 +198,8 @@ static int draw_scene(struct drawing *drawing)
 		err = draw_slices(drawing, &account);
 	if (!err)
 		err = draw_moments(drawing, &account);
+	if (!err)
+		err = draw_counters(drawing);
 	if (err)
 		return err;
 	draw_flows(drawing, &account);

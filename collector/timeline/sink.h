@@ -46,6 +46,7 @@ enum ifp_sink_kind {
 	IFP_SINK_EVENT, /* an event of the archive, as it is */
 	IFP_SINK_STEP,	/* a step: number */
 	IFP_SINK_FOLD,	/* stands for many events: args say which (fold.h) */
+	IFP_SINK_VALUE, /* a counter that was computed from events (counters.h) */
 };
 
 struct ifp_sink_slice {

@@ -68,9 +68,14 @@ static void append_moment(struct ifp_buf *line, const struct ifp_sink_moment *mo
 {
 	ifp_buf_printf(line,
 		"{\"moment\":\"%s\",\"on\":%u,\"at\":%" PRId64
-		",\"name\":\"%.*s\",\"cat\":\"%.*s\"}",
-		moment->counter ? "counter" : "instant", moment->lane, moment->at_ns,
-		TEXT(moment->name), TEXT(moment->category));
+		",\"name\":\"%.*s\",\"cat\":\"%.*s\"",
+		moment->kind == IFP_SINK_VALUE ? "value"
+		: moment->counter	       ? "counter"
+					       : "instant",
+		moment->lane, moment->at_ns, TEXT(moment->name), TEXT(moment->category));
+	if (moment->kind == IFP_SINK_VALUE)
+		ifp_buf_printf(line, ",\"args\":%.*s", TEXT(moment->args));
+	ifp_buf_append_u8(line, '}');
 }
 
 static void append_flow(struct ifp_buf *line, const struct ifp_sink_flow *flow)

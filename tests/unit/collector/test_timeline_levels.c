@@ -82,6 +82,10 @@ static void a_level_says_what_it_folds(void **state)
 	assert_text(10, "every 32 steps of a lane are folded");
 	assert_text(IFP_LEVEL_STEP, "every step of a lane is folded");
 	assert_text(IFP_LEVEL_MARKS, "everything but steps, collectives and marks is folded");
+	assert_text(IFP_LEVEL_COUNTERS,
+		"everything but steps, collectives, marks and the longest events is folded");
+	assert_text(IFP_LEVEL_COPIES, "everything but steps, collectives, marks, the longest "
+				      "events and copies is folded");
 	assert_text(ifp_level_of(IFP_SUBJECT_FRAME, false, 12288),
 		"Python frames shorter than 12.3 us and others are folded");
 	assert_text(ifp_level_of(IFP_SUBJECT_OPERATOR, false, 1 << 20),

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/timeline/message.h"
+
+#include "core/cleanup.h"
+#include "trace/event.h"
+
+#include <cjson/cJSON.h>
+#include <string.h>
+
+/* As c10 calls them (ScalarType), and as C++ does, which "Input type" has. */
+static const struct {
+	const char *name;
+	int64_t bytes;
+} types[] = {
+	{"Float", 4},
+	{"float", 4},
+	{"BFloat16", 2},
+	{"c10::BFloat16", 2},
+	{"Half", 2},
+	{"c10::Half", 2},
+	{"Double", 8},
+	{"double", 8},
+	{"Byte", 1},
+	{"unsigned char", 1},
+	{"Char", 1},
+	{"signed char", 1},
+	{"Short", 2},
+	{"short", 2},
+	{"short int", 2},
+	{"Int", 4},
+	{"int", 4},
+	{"Long", 8},
+	{"long", 8},
+	{"long int", 8},
+	{"Bool", 1},
+	{"bool", 1},
+	{"ComplexHalf", 4},
+	{"c10::complex<c10::Half>", 4},
+	{"ComplexFloat", 8},
+	{"c10::complex<float>", 8},
+	{"ComplexDouble", 16},
+	{"c10::complex<double>", 16},
+	{"UInt16", 2},
+	{"unsigned short", 2},
+	{"UInt32", 4},
+	{"unsigned int", 4},
+	{"UInt64", 8},
+	{"unsigned long", 8},
+	{"Float8_e5m2", 1},
+	{"c10::Float8_e5m2", 1},
+	{"Float8_e4m3fn", 1},
+	{"c10::Float8_e4m3fn", 1},
+	{"Float8_e5m2fnuz", 1},
+	{"c10::Float8_e5m2fnuz", 1},
+	{"Float8_e4m3fnuz", 1},
+	{"c10::Float8_e4m3fnuz", 1},
+};
+
+static bool type_bytes(struct ifp_str name, int64_t *bytes)
+{
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(types); i++)
+		if (ifp_str_is(name, types[i].name)) {
+			*bytes = types[i].bytes;
+			return true;
+		}
+	return false;
+}
+
+static bool by_count(struct ifp_str args, int64_t *bytes)
+{
+	struct ifp_str type;
+	int64_t count, each, product;
+
+	if (!ifp_args_find_int(args, "In msg nelems", &count) || count < 0 ||
+		!ifp_args_find(args, "dtype", &type) || type.len_bytes < 2)
+		return false;
+	type = (struct ifp_str){type.ptr + 1, type.len_bytes - 2};
+	if (!type_bytes(type, &each) || __builtin_mul_overflow(count, each, &product))
+		return false;
+	*bytes = product;
+	return true;
+}
+
+static void delete_json(cJSON **json)
+{
+	cJSON_Delete(*json);
+}
+
+static cJSON *parse(struct ifp_str args, const char *key)
+{
+	struct ifp_str text;
+
+	if (!ifp_args_find(args, key, &text))
+		return NULL;
+	return cJSON_ParseWithLength(text.ptr, text.len_bytes);
+}
+
+/* What is no tensor has no part in the message. */
+static bool is_scalar(const char *type)
+{
+	return !*type || !strcmp(type, "Scalar") || !strcmp(type, "ScalarList");
+}
+
+/* dims: those of one tensor, numbers. */
+static bool add_tensor(const cJSON *dims, const char *type, int64_t *sum)
+{
+	const cJSON *dim;
+	int64_t bytes;
+
+	if (is_scalar(type))
+		return true;
+	if (!cJSON_IsArray(dims) || !type_bytes(ifp_str(type), &bytes))
+		return false;
+	cJSON_ArrayForEach(dim, dims)
+	{
+		if (!cJSON_IsNumber(dim) || dim->valuedouble < 0 || dim->valuedouble > INT32_MAX ||
+			__builtin_mul_overflow(bytes, (int64_t)dim->valuedouble, &bytes))
+			return false;
+	}
+	return !__builtin_add_overflow(*sum, bytes, sum);
+}
+
+static bool by_tensors(struct ifp_str args, int64_t *bytes)
+{
+	IFP_CLEANUP(delete_json) cJSON *all_dims = parse(args, "Input Dims");
+	IFP_CLEANUP(delete_json) cJSON *all_types = parse(args, "Input type");
+	const cJSON *dims = all_dims ? all_dims->child : NULL;
+	const cJSON *type;
+	int64_t sum = 0;
+
+	if (!cJSON_IsArray(all_dims) || !cJSON_IsArray(all_types) || !all_types->child)
+		return false;
+	cJSON_ArrayForEach(type, all_types)
+	{
+		if (!dims || !cJSON_IsString(type) || !add_tensor(dims, type->valuestring, &sum))
+			return false;
+		dims = dims->next;
+	}
+	*bytes = sum;
+	return true;
+}
+
+bool ifp_message_bytes(struct ifp_str args, int64_t *bytes)
+{
+	return by_count(args, bytes) || by_tensors(args, bytes);
+}
