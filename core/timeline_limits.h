@@ -13,8 +13,8 @@
 struct ifp_timeline_limits {
 	int64_t merged_bytes;  /* JSON of the merged timeline, unpacked; 0 = no limit */
 	int64_t merged_events; /* slices, folds, instants, ends of arrows in it; 0 = no limit */
-	int64_t ranks_bytes;   /* JSON of all files in ranks/ together, unpacked */
-	int64_t ranks_files;
+	int64_t ranks_bytes;   /* JSON of all files in ranks/ together, unpacked; 0 = no limit */
+	int64_t ranks_files;   /* 0 = no limit */
 };
 
 /* What TensorBoard's plug-in loads and a browser draws within seconds: docs/timeline.md. */
@@ -60,14 +60,14 @@ struct ifp_timeline_limits {
 			.environment = variable("RANKS_BUDGET"),                                   \
 			.doc = "Size of all files in ranks/ together, unpacked. Beyond it, they "  \
 			       "get shorter args, then fewer steps, then there are fewer files; "  \
-			       "the report says which. Default: 128MB.",                           \
+			       "the report says which. 0 = no limit. Default: 128MB.",             \
 			.type = IFP_OPTION_BYTES,                                                  \
 			.offset = offsetof(values, member.ranks_bytes)},                           \
 	{                                                                                          \
 		.name = "max-ranks-files", .argument = "N",                                        \
 		.environment = variable("MAX_RANKS_FILES"),                                        \
 		.doc = "Files in ranks/ at most, each with one rank: the late rank and those to "  \
-		       "compare it with first, then evenly chosen ones. 0 writes none. "           \
+		       "compare it with first, then evenly chosen ones. 0 = no limit. "            \
 		       "Default: 16.",                                                             \
 		.type = IFP_OPTION_INT, .offset = offsetof(values, member.ranks_files), .min = 0,  \
 		.max = IFP_TIMELINE_MAX_FILES,                                                     \

@@ -25,7 +25,8 @@ struct ranks {
 	struct ifp_run *run;
 	const char *output_dir;
 	const struct ifp_timeline_wish *wish;
-	char suffix[64]; /* of the files of this run */
+	struct ifp_timeline_limits limits; /* INT64_MAX = none */
+	char suffix[64];		   /* of the files of this run */
 	struct ifp_cut cut;
 	struct ifp_ranks_cost cost;
 	struct ifp_ranks_plan plan;
@@ -81,7 +82,7 @@ static uint32_t *first_places(const struct ranks *ranks, uint32_t *count)
 static int prefer_ranks(struct ranks *ranks)
 {
 	const struct ifp_cut *cut = &ranks->cut;
-	int64_t most = ranks->wish->limits.ranks_files;
+	int64_t most = ranks->limits.ranks_files;
 	uint32_t first_count;
 	IFP_CLEANUP_FREE uint32_t *first = first_places(ranks, &first_count);
 
@@ -117,7 +118,7 @@ static int make_plan(struct ranks *ranks)
 {
 	const struct ifp_cut *cut = &ranks->cut;
 	const struct ifp_ranks_steps steps = {cut->numbers, cut->length_ns, cut->count};
-	uint64_t budget_bytes = (uint64_t)ranks->wish->limits.ranks_bytes;
+	uint64_t budget_bytes = (uint64_t)ranks->limits.ranks_bytes;
 	int err;
 
 	ranks->plan.steps = cut->count;
@@ -217,6 +218,12 @@ static void ranks_free(struct ranks *ranks)
 	free(ranks->places);
 }
 
+/* 0 = none, as the user writes it. */
+static int64_t limit_of(int64_t value)
+{
+	return value ? value : INT64_MAX;
+}
+
 int ifp_ranks_draw(struct ifp_run *run, const char *output_dir, int64_t span_ms,
 	const struct ifp_timeline_wish *wish, struct ifp_timeline_result *result)
 {
@@ -224,6 +231,8 @@ int ifp_ranks_draw(struct ifp_run *run, const char *output_dir, int64_t span_ms,
 	struct ranks ranks = {.run = run, .output_dir = output_dir, .wish = wish};
 	int err;
 
+	ranks.limits.ranks_bytes = limit_of(wish->limits.ranks_bytes);
+	ranks.limits.ranks_files = limit_of(wish->limits.ranks_files);
 	snprintf(ranks.suffix, sizeof(ranks.suffix), ".%" PRId64 IFP_TIMELINE_SUFFIX, span_ms);
 	err = ifp_cut_find(run, &ranks.cut);
 	if (!err)
@@ -233,7 +242,7 @@ int ifp_ranks_draw(struct ifp_run *run, const char *output_dir, int64_t span_ms,
 	if (err)
 		return err;
 	qsort(ranks.places, ranks.plan.ranks, sizeof(*ranks.places), compare_place);
-	err = ifp_ranks_note(run, &ranks.cut, &ranks.plan, ranks.places, &wish->limits);
+	err = ifp_ranks_note(run, &ranks.cut, &ranks.plan, ranks.places, &ranks.limits);
 	if (!err)
 		err = account_ranks(&ranks);
 	return err ? err : draw_planned(&ranks, result);

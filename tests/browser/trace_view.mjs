@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens the PyTorch plug-in of a TensorBoard in headless Chromium, chooses a run and its Trace
-// view, waits until the timeline is drawn, and prints what is on it as one line of JSON.
+// view, waits until the timeline is drawn, and prints what is on it as one line of JSON, with the
+// time from the choice of the view to then as drawn_ms.
 //
 //   node trace_view.mjs PORT RUN SCREENSHOT DEADLINE_S
 //
@@ -135,7 +136,9 @@ async function waitForModel(page) {
 await until('run in the plug-in', plugInHasRun);
 const { browser, page } = await openBrowser();
 await openTraceView(page);
+const clicked = Date.now();
 const model = await waitForModel(page);
+model.drawn_ms = Date.now() - clicked;
 await page.screenshot({ path: screenshot });
 console.log(JSON.stringify(model));
 await browser.close();

@@ -361,12 +361,13 @@ class Limits(TimelineCase):
         self.limited("--max-ranks-files", "2")
         self.assertEqual(self.files(), [self.rank_file(0), self.rank_file(3)])
 
-    def test_no_files_at_all(self):
-        self.assertEqual(self.limited("--max-ranks-files", "0"),
-                         "ranks/ is empty: --max-ranks-files is 0")
+    def test_less_than_a_step_leaves_nothing(self):
+        self.assertRegex(self.budget(1), "^ranks/ is empty: .* one step of one rank takes [0-9.]+ kB$")
         self.assertEqual(self.files(), [])
-        self.assertRegex(self.budget(1), "one step of one rank takes [0-9.]+ kB$")
-        self.assertEqual(self.files(), [])
+
+    def test_0_is_no_limit(self):
+        self.assertIsNone(self.limited("--max-ranks-files", "0", "--ranks-budget", "0"))
+        self.assertEqual(len(self.files()), self.RANKS)
 
 
 if __name__ == "__main__":

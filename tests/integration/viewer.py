@@ -72,6 +72,17 @@ def find_chromium():
     raise AssertionError("no Chromium on PATH: run deploy/install-dependencies check")
 
 
+def draw(port, run, picture):
+    """Lets the browser draw the Trace view of a run; its last line is what it shows, as JSON."""
+    return harness.run(
+        ["node", VIEW, port, run, picture, DEADLINE_S],
+        timeout=DEADLINE_S + 60,
+        env=harness.environment(
+            INFPROF_NODE_MODULES=harness.NODE_MODULES, INFPROF_CHROMIUM=find_chromium()
+        ),
+    )
+
+
 class Viewer:
     """Mixed into a test case that has an output directory: looks at it as a user does."""
 
@@ -87,12 +98,6 @@ class Viewer:
         server = TensorBoard(self.output)
         self.addCleanup(server.stop)
         picture = os.environ.get("INFPROF_SCREENSHOT", str(self.folder / "view.png"))
-        result = harness.run(
-            ["node", VIEW, server.port(), run, picture, DEADLINE_S],
-            timeout=DEADLINE_S + 60,
-            env=harness.environment(
-                INFPROF_NODE_MODULES=harness.NODE_MODULES, INFPROF_CHROMIUM=find_chromium()
-            ),
-        )
+        result = draw(server.port(), run, picture)
         self.assertEnded(result, 0)
         return json.loads(result.stdout.splitlines()[-1])
