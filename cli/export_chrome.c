@@ -218,20 +218,61 @@ static void append_metadata(struct export *e)
 	ifp_buf_append_text(&e->key, "}}");
 }
 
+static void append_member(struct ifp_buf *out, const char *name, struct ifp_str value)
+{
+	if (value.len_bytes)
+		ifp_buf_printf(out, ",\"%s\":" IFP_STR_FORMAT, name, IFP_STR_ARGS(value));
+}
+
+/* A single rank's file is one of Kineto's again, with what stood around the events of an imported
+ * one. */
+static void append_header(struct ifp_buf *out, const struct ifp_run_rank *rank)
+{
+	struct ifp_str others = ifp_str(ifp_document_get_text(rank->imported, "others"));
+	struct ifp_str found;
+
+	if (!ifp_args_find(others, "schemaVersion", &found))
+		append_member(out, "schemaVersion", ifp_str("1"));
+	if (others.len_bytes > 2)
+		ifp_buf_printf(out, ",%.*s", (int)others.len_bytes - 2, others.ptr + 1);
+	append_member(out, "distributedInfo",
+		ifp_str(ifp_document_get_text(rank->imported, "distributed_info")));
+	append_member(out, "deviceProperties",
+		ifp_str(ifp_document_get_text(rank->imported, "device_properties")));
+}
+
+static bool states_unit(const struct ifp_run_rank *rank)
+{
+	struct ifp_str found;
+
+	return rank && ifp_args_find(ifp_str(ifp_document_get_text(rank->imported, "others")),
+			       "displayTimeUnit", &found);
+}
+
+/* The rank whose file this is to be; NULL for all ranks. */
+static const struct ifp_run_rank *find_rank(const struct export *e, int64_t wanted)
+{
+	for (uint32_t i = 0; !e->renumber && i < ifp_run_rank_count(e->run); i++)
+		if (ifp_run_rank(e->run, i)->rank == wanted)
+			return ifp_run_rank(e->run, i);
+	return NULL;
+}
+
 /*
  * The members before the events. Times count from the run's start; those of imported traces are
  * wall-clock times, and the base that gives them back is stated as Kineto does.
  */
-static int open_writer(struct export *e, const char *path)
+static int open_writer(struct export *e, const char *path, int64_t wanted)
 {
-	/* A single rank's file is one of Kineto's again. */
-	const char *members = e->renumber ? "\"displayTimeUnit\":\"ms\""
-					  : "\"schemaVersion\":1,\"displayTimeUnit\":\"ms\"";
+	const struct ifp_run_rank *only = find_rank(e, wanted);
 	const struct ifp_run_rank *first =
 		ifp_run_rank_count(e->run) ? ifp_run_rank(e->run, 0) : NULL;
 
 	ifp_buf_clear(&e->key);
-	ifp_buf_append_text(&e->key, members);
+	if (!states_unit(only))
+		ifp_buf_append_text(&e->key, ",\"displayTimeUnit\":\"ms\"");
+	if (only)
+		append_header(&e->key, only);
 	if (first && first->imported)
 		ifp_buf_printf(
 			&e->key, ",\"baseTimeNanoseconds\":%" PRId64, ifp_run_base(e->run).ns);
@@ -239,8 +280,9 @@ static int open_writer(struct export *e, const char *path)
 		append_metadata(e);
 	if (ifp_buf_status(&e->key))
 		return -ENOMEM;
+	/* Behind the first comma. */
 	return ifp_chrome_writer_open(path, GZIP_LEVEL,
-		(struct ifp_str){(const char *)e->key.data, (uint32_t)e->key.len_bytes},
+		(struct ifp_str){(const char *)e->key.data + 1, (uint32_t)e->key.len_bytes - 1},
 		&e->writer);
 }
 
@@ -260,7 +302,7 @@ int ifp_export_chrome(
 	IFP_CLEANUP(export_free)
 	struct export e = {
 		.run = run, .renumber = rank == IFP_EXPORT_ALL_RANKS, .result = &exported};
-	int err = open_writer(&e, path);
+	int err = open_writer(&e, path, rank);
 
 	if (!err)
 		err = export_ranks(&e, rank);

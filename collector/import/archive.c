@@ -110,10 +110,11 @@ static void add_host(cJSON *document, const struct ifp_import_file *file)
 	regfree(&expression);
 }
 
-static void add_raw(cJSON *document, const char *name, const char *json)
+/* As text, so that readers of the document get it to the letter: numbers of any length as well. */
+static void add_json(cJSON *document, const char *name, const char *json)
 {
 	if (json)
-		cJSON_AddRawToObject(document, name, json);
+		cJSON_AddStringToObject(document, name, json);
 }
 
 static int write_rank(struct writing *writing, const struct ifp_import_file *file)
@@ -132,9 +133,9 @@ static int write_rank(struct writing *writing, const struct ifp_import_file *fil
 	ifp_document_add_int64(imported, "base_time_ns", file->base_time_ns);
 	ifp_document_add_int64(imported, "first_ns", file->first_ns);
 	ifp_document_add_int64(imported, "last_ns", file->last_ns);
-	add_raw(imported, "distributed_info", file->distributed_info);
-	add_raw(imported, "device_properties", file->device_properties);
-	add_raw(imported, "others", file->others);
+	add_json(imported, "distributed_info", file->distributed_info);
+	add_json(imported, "device_properties", file->device_properties);
+	add_json(imported, "others", file->others);
 	return append_document(writing, IFP_FRAME_RANK, file->rank, document);
 }
 

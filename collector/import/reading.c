@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/import/reading.h"
 
+#include "collector/import/header.h"
 #include "collector/import/notes.h"
 #include "collector/import/overlaps.h"
 #include "collector/import/pairs.h"
@@ -16,12 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A member of the header beyond this is not kept: documents of an archive are small. */
-#define HEADER_MEMBER_MAX_BYTES (256u * 1024u)
-
-/* Of a base that cannot be used. */
-#define BASE_MAX_SHOWN 40u
 
 /* The reading of one file. */
 struct reading {
@@ -198,57 +193,6 @@ static int note_damage(struct ifp_import_file *file, int err, uint64_t offset, u
 		offset, events, text);
 }
 
-static char *copy_text(struct ifp_str text)
-{
-	return strndup(text.len_bytes ? text.ptr : "", text.len_bytes);
-}
-
-static int keep_member(
-	struct ifp_import_file *file, const char *key, struct ifp_str value, char **place)
-{
-	if (!value.len_bytes)
-		return 0;
-	if (value.len_bytes > HEADER_MEMBER_MAX_BYTES)
-		return ifp_import_note(&file->notes, "trace-left-out", 0, false,
-			"%s of the trace's header is not kept: %" PRIu32 " bytes", key,
-			value.len_bytes);
-	*place = copy_text(value);
-	return *place ? 0 : ifp_fail(-ENOMEM, "no memory for the header of a trace");
-}
-
-static int note_base(struct ifp_import_file *file, const struct ifp_chrome_header *header)
-{
-	struct ifp_str base;
-
-	if (!ifp_args_find(header->others, "baseTimeNanoseconds", &base))
-		return 0;
-	return ifp_import_note(&file->notes, "trace-base", 0, true,
-		"a baseTimeNanoseconds of %.*s cannot be used: it is no whole number of 64 bits, a "
-		"second one, or stands behind damage; times count from %" PRId64,
-		(int)(base.len_bytes < BASE_MAX_SHOWN ? base.len_bytes : BASE_MAX_SHOWN), base.ptr,
-		header->base_time_ns);
-}
-
-static int take_header(struct ifp_import_file *file, const struct ifp_chrome_header *header)
-{
-	struct ifp_str info = header->distributed_info;
-	IFP_CLEANUP_DOCUMENT cJSON *stated =
-		info.len_bytes ? cJSON_ParseWithLength(info.ptr, info.len_bytes) : NULL;
-	int err = keep_member(file, "distributedInfo", info, &file->distributed_info);
-
-	file->base_time_ns = header->base_time_ns;
-	if (!ifp_document_get_int(stated, "rank", &file->stated_rank))
-		file->stated_rank = -1;
-	if (!ifp_document_get_int(stated, "world_size", &file->stated_world))
-		file->stated_world = -1;
-	if (!err)
-		err = keep_member(file, "deviceProperties", header->device_properties,
-			&file->device_properties);
-	if (!err)
-		err = note_base(file, header);
-	return err ? err : keep_member(file, "the rest", header->others, &file->others);
-}
-
 /* Times that are odd, of events that are kept. */
 static int note_times(struct reading *reading)
 {
@@ -389,5 +333,5 @@ int ifp_import_read(struct ifp_import_worker *worker, struct ifp_import_file *fi
 	if (err)
 		return ifp_fail(err, "read %s", file->path);
 	header = ifp_chrome_reader_header(reader);
-	return take_header(file, &header);
+	return ifp_import_take_header(file, &header);
 }

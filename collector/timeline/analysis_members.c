@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/timeline/analysis_members.h"
 
-#include "core/error.h"
+#include "trace/wire/document.h"
 
-#include <errno.h>
 #include <string.h>
 
 static int64_t largest(int64_t a, int64_t b)
@@ -30,34 +29,25 @@ static int64_t last_device(const struct ifp_rank_view *view)
 	return last;
 }
 
-static int append_devices(const struct ifp_rank_view *view, struct ifp_buf *out)
+static void append_devices(const struct ifp_rank_view *view, struct ifp_buf *out)
 {
-	const cJSON *devices =
-		cJSON_GetObjectItemCaseSensitive(view->rank->imported, "device_properties");
-	char *text;
+	const char *text = ifp_document_get_text(view->rank->imported, "device_properties");
+	IFP_CLEANUP_DOCUMENT cJSON *devices = text ? cJSON_Parse(text) : NULL;
 
-	if (!cJSON_IsArray(devices) || cJSON_GetArraySize(devices) <= last_device(view))
-		return 0;
-	text = cJSON_PrintUnformatted(devices);
-	if (!text)
-		return ifp_fail(-ENOMEM, "out of memory for the GPUs of a rank");
-	if (strlen(text) < IFP_ANALYSIS_MOST_MEMBERS_BYTES) {
-		ifp_buf_append_text(out, ",\"deviceProperties\":");
-		ifp_buf_append_text(out, text);
-	}
-	cJSON_free(text);
-	return 0;
+	if (!cJSON_IsArray(devices) || cJSON_GetArraySize(devices) <= last_device(view) ||
+		strlen(text) >= IFP_ANALYSIS_MOST_MEMBERS_BYTES)
+		return;
+	ifp_buf_append_text(out, ",\"deviceProperties\":");
+	ifp_buf_append_text(out, text);
 }
 
 int ifp_analysis_members(
 	const struct ifp_run *run, const struct ifp_rank_view *view, struct ifp_buf *out)
 {
-	int err;
-
 	ifp_buf_printf(out,
 		"\"schemaVersion\":1,\"displayTimeUnit\":\"ms\","
 		"\"distributedInfo\":{\"rank\":%u,\"world_size\":%u}",
 		view->rank->rank, ifp_run_world(run));
-	err = append_devices(view, out);
-	return err ? err : ifp_buf_status(out);
+	append_devices(view, out);
+	return ifp_buf_status(out);
 }

@@ -15,6 +15,12 @@ import harness
 from merge_case import DATA, DDP, ON_DEMAND, Merge, canonical, nanoseconds, read
 
 
+def header(trace):
+    """What stands around the events, without what an export states itself."""
+    members = {k: v for k, v in trace.items() if k not in ("traceEvents", "baseTimeNanoseconds")}
+    return {"schemaVersion": 1, "displayTimeUnit": "ms", **members}
+
+
 class Fidelity(Merge):
     def test_every_sample_comes_back_as_it_was(self):
         for path in sorted(DATA.glob("*.json.gz")):
@@ -29,6 +35,7 @@ class Fidelity(Merge):
                 done = harness.run([harness.INFPROF, "export", self.output, "--rank",
                                     source["rank"], "-o", exported])
                 self.assertEnded(done, 0)
+                self.assertEqual(header(read(exported)), header(want))
                 want, got = canonical(want), canonical(read(exported))
                 missing, added = want - got, got - want
                 self.assertEqual(sum(missing.values()), source["left_out"],
@@ -63,6 +70,23 @@ class Fidelity(Merge):
         self.assertEnded(done, 0)
         self.assertNotIn("left out", done.stderr)
         self.assertEqual(canonical(read(exported)), canonical({"traceEvents": events}))
+
+    def test_what_stands_around_the_events_comes_back(self):
+        around = {"schemaVersion": 3, "displayTimeUnit": "ns", "a": {"b": [1, "\"x\"", None]},
+                  "large": 2**70, "distributedInfo": {"rank": 0, "pg_config": [{"ranks": [0]}]},
+                  "deviceProperties": [{"name": "ä", "totalGlobalMem": 150754820096}], "z": 1.50}
+        much = {"much": "x" * 500_000}
+        path = self.write("rank0.json", {**around, "baseTimeNanoseconds": 5, **much,
+                                         "traceEvents": [], "behind": []})
+        path.write_text(path.read_text().replace('"traceEvents": []', '"traceEvents": ' + json.dumps(
+            [{"ph": "X", "name": "a", "ts": 1, "dur": 1}])))
+        result = self.merge_json("--archive-only", path)
+        self.assertEqual([n["why"] for n in result["notes"]],
+                         ["much of the trace's header is not kept: 500002 bytes"])
+        exported = self.folder / "export.json"
+        done = harness.run([harness.INFPROF, "export", self.output, "--rank", 0, "-o", exported])
+        self.assertEnded(done, 0)
+        self.assertEqual(header(read(exported)), header({**around, "z": "1.5", "behind": []}))
 
     def test_ids_of_two_ranks_never_meet_in_an_export_of_all(self):
         ids = [0, 5, -7, 2**31, "0xabc", "5"]
