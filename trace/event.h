@@ -56,8 +56,9 @@ enum ifp_lane_kind {
 
 /*
  * Where an event happened. Traces may use any JSON scalar as pid and tid: where one is not a plain
- * integer, pid_text (tid_text) holds it as it stood there, quotes included, and pid (tid) is 0. A
- * stream has texts only where a trace names its lane otherwise than by device and stream.
+ * integer, pid_text (tid_text) holds it as it stood there, quotes included, and pid (tid) is 0, or
+ * the number that is in the quotes. A stream has texts only where a trace names its lane otherwise
+ * than by device and stream.
  */
 struct ifp_lane {
 	enum ifp_lane_kind kind;

@@ -7,6 +7,8 @@
 #include "trace/chrome/decimal.h"
 
 #include <errno.h>
+#include <string.h>
+#include <strings.h>
 
 static struct ifp_str buf_str(const struct ifp_buf *buf)
 {
@@ -131,16 +133,26 @@ static bool is_given(const struct ifp_element_numbers *numbers, enum ifp_element
 	return numbers->given >> field & 1;
 }
 
+/* Places may have their numbers in quotes, as PyTorch 1.8 wrote them. */
+static bool is_place(enum ifp_element_field field)
+{
+	return field == IFP_FIELD_PID || field == IFP_FIELD_TID;
+}
+
 static void read_numbers(struct ifp_element *element)
 {
 	static const enum ifp_element_field fields[] = {IFP_FIELD_PID, IFP_FIELD_TID, IFP_FIELD_ID,
 		IFP_FIELD_DEVICE, IFP_FIELD_STREAM, IFP_FIELD_CORRELATION};
 
 	element->numbers.given = 0;
-	for (size_t i = 0; i < IFP_ARRAY_SIZE(fields); i++)
-		if (ifp_decimal_int(
-			    text_of(element, fields[i]), &element->numbers.value[fields[i]]))
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(fields); i++) {
+		struct ifp_str text = text_of(element, fields[i]);
+
+		if (is_place(fields[i]) && is_string(text))
+			text = inside(text);
+		if (ifp_decimal_int(text, &element->numbers.value[fields[i]]))
 			element->numbers.given |= 1u << fields[i];
+	}
 }
 
 /* What is no integer is kept as text. False when the value is an array or object. */
@@ -149,7 +161,7 @@ static bool set_place(
 {
 	struct ifp_str value = text_of(element, field);
 
-	if (!value.len_bytes || is_given(&element->numbers, field))
+	if (!value.len_bytes || (is_given(&element->numbers, field) && !is_string(value)))
 		return true;
 	if (value.ptr[0] == '[' || value.ptr[0] == '{')
 		return false;
@@ -159,18 +171,44 @@ static bool set_place(
 
 /*
  * Kineto draws GPU work on a lane whose pid is the device and whose tid is the stream. Annotations
- * of the GPU have no args.device and are told by their category alone.
+ * of the GPU have no args.device and are told by their category alone. The first Kineto (PyTorch
+ * 1.8) wrote categories in capitals.
  */
 static bool on_stream(const struct ifp_element *element, const struct ifp_event *event)
 {
-	if (ifp_str_is(event->category, "gpu_user_annotation"))
+	static const char *const device_work[] = {"kernel", "gpu_memcpy", "gpu_memset", "cuda_sync",
+		"memcpy", "memset", "mtia_ccp_events"};
+	const struct ifp_str *category = &event->category;
+
+	if (ifp_str_is(*category, "gpu_user_annotation"))
 		return true;
-	if (!ifp_str_is(event->category, "kernel") && !ifp_str_is(event->category, "cuda_sync") &&
-		!ifp_str_is(event->category, "gpu_memcpy") &&
-		!ifp_str_is(event->category, "gpu_memset"))
+	if (!element->fields[IFP_FIELD_DEVICE].len_bytes ||
+		!element->fields[IFP_FIELD_STREAM].len_bytes)
 		return false;
-	return element->fields[IFP_FIELD_DEVICE].len_bytes &&
-	       element->fields[IFP_FIELD_STREAM].len_bytes;
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(device_work); i++)
+		if (strlen(device_work[i]) == category->len_bytes &&
+			!strncasecmp(device_work[i], category->ptr, category->len_bytes))
+			return true;
+	return false;
+}
+
+/* PyTorch 1.8 calls a stream's lane "stream 7", for all that is on it: arrows as well. */
+static bool is_named_stream(struct ifp_element *element, struct ifp_str tid_text)
+{
+	static const char prefix[] = "stream ";
+	struct ifp_str number;
+	int64_t stream;
+
+	if (!is_string(tid_text) || !ifp_str_starts_with(inside(tid_text), prefix))
+		return false;
+	number = inside(tid_text);
+	number.ptr += sizeof(prefix) - 1;
+	number.len_bytes -= (uint32_t)sizeof(prefix) - 1;
+	if (!ifp_decimal_int(number, &stream) || stream < 0)
+		return false;
+	element->numbers.value[IFP_FIELD_TID] = stream;
+	element->numbers.given |= 1u << IFP_FIELD_TID;
+	return true;
 }
 
 /* A stream's lane has the number of the device or the stream, and what stood in its place. */
@@ -187,14 +225,17 @@ static void keep_place(const struct ifp_element *element, enum ifp_element_field
 static bool set_lane(struct ifp_element *element, struct ifp_event *event)
 {
 	struct ifp_lane *lane = &event->lane;
+	bool named;
 
 	if (!set_place(element, IFP_FIELD_PID, &lane->pid_text) ||
 		!set_place(element, IFP_FIELD_TID, &lane->tid_text))
 		return false;
+	named = is_named_stream(element, lane->tid_text);
 	lane->kind = IFP_LANE_THREAD;
-	if (lane->pid_text.len_bytes || lane->tid_text.len_bytes) {
+	if ((lane->pid_text.len_bytes && !is_given(&element->numbers, IFP_FIELD_PID)) ||
+		(lane->tid_text.len_bytes && !is_given(&element->numbers, IFP_FIELD_TID))) {
 		lane->kind = IFP_LANE_OTHER;
-	} else if (on_stream(element, event)) {
+	} else if (named || on_stream(element, event)) {
 		lane->kind = IFP_LANE_STREAM;
 		/* Waiting for an event is on no stream (-1): it stays where Kineto put it. */
 		if (element->numbers.value[IFP_FIELD_STREAM] < 0)
