@@ -113,6 +113,10 @@ TABLE = [
     ("text.json", b"no trace", 0, 0, [(LEFT_OUT, 0, True)]),
     ("utf-16.json", WHOLE.decode().encode("utf-16"), 0, 0, [(LEFT_OUT, 0, True)]),
     ("elf.json", b"\x7fELF" + bytes(range(256)) * 300, 0, 0, [(LEFT_OUT, 0, True)]),
+    ("nsight.json", b'{"Type":79,"CudaEvent":{"startNs":"5","endNs":"9","deviceId":0}}\n' * 3
+     + b'{"type":"String","id":"1","value":"kernel"}\n', 0, 0, [(LEFT_OUT, 0, True)]),
+    ("nsight-old.json", b'{"data":["[Unknown]","gemm"]}\n{"Type":79,"CudaEvent":{}}\n', 0, 0,
+     [(LEFT_OUT, 0, True)]),
     ("other.json", b'{"name":"no trace","list":[{"name":"x"},{"id":1}]}', 0, 0,
      [(LEFT_OUT, 0, True)]),
 ]
@@ -169,6 +173,10 @@ class Table(DamageCase):
                 if fault:
                     self.strict(path)
                 self.compare_with_check(path, source, notes, fault)
+
+    def test_what_is_known_is_called_by_its_name(self):
+        path = self.write("nsight.json", b'{"Type":59,"NvtxEvent":{"Timestamp":"5"}}\n' * 2)
+        self.assertIn("an export of Nsight Systems as JSON lines", self.merge(self.good, path).stderr)
 
     def strict(self, path):
         self.merge("--strict", self.good, path, status=2)

@@ -5,6 +5,7 @@
 #include "trace/chrome/seek.h"
 
 #include <errno.h>
+#include <string.h>
 
 void ifp_chrome_reader_salvage(struct ifp_chrome_reader *reader)
 {
@@ -16,6 +17,33 @@ struct ifp_chrome_damage ifp_chrome_reader_damage(const struct ifp_chrome_reader
 	return reader->damage;
 }
 
+static bool ends_in(struct ifp_str text, const char *suffix)
+{
+	size_t len_bytes = strlen(suffix);
+
+	return text.len_bytes > len_bytes &&
+	       !memcmp(text.ptr + text.len_bytes - len_bytes, suffix, len_bytes);
+}
+
+/*
+ * Whether the first line is one of Nsight Systems' export: {"Type":79,"CudaEvent":{...}}, or, of
+ * older versions, its table of texts. Neither is a trace, however many lines follow.
+ */
+static bool is_nsight(struct ifp_str members)
+{
+	struct ifp_str key, value;
+	bool typed = false, event = false;
+	uint32_t at = 0;
+
+	while (ifp_args_next(members, &at, &key, &value)) {
+		if (ifp_str_is(key, "data") && ifp_str_starts_with(value, "[\"[Unknown]\""))
+			return true;
+		typed |= ifp_str_is(key, "Type");
+		event |= ends_in(key, "Event") && value.ptr[0] == '{';
+	}
+	return typed && event;
+}
+
 /*
  * Where the outermost object has ended and there were no events in it, it may be the first of many
  * events without an array around them: the search begins at the start of the file.
@@ -24,8 +52,17 @@ static int start_again(struct ifp_chrome_reader *reader)
 {
 	IFP_CLEANUP(ifp_input_close) struct ifp_input *input = NULL;
 	uint64_t repairs = reader->pull.repairs;
-	int err = ifp_input_open(reader->path, &input);
+	int err;
 
+	ifp_buf_append_u8(&reader->others, '}');
+	if (is_nsight((struct ifp_str){
+		    (const char *)reader->others.data, (uint32_t)reader->others.len_bytes})) {
+		reader->damage = (struct ifp_chrome_damage){0};
+		reader->state = IFP_CHROME_AT_END;
+		return ifp_fail(-EBADMSG,
+			"an export of Nsight Systems as JSON lines, which infprof does not read");
+	}
+	err = ifp_input_open(reader->path, &input);
 	if (err)
 		return err;
 	ifp_input_close(&reader->input);
