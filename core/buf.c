@@ -74,6 +74,18 @@ void ifp_buf_append_svarint(struct ifp_buf *buf, int64_t value)
 	ifp_buf_append_varint(buf, ((uint64_t)value << 1) ^ (uint64_t)(value >> 63));
 }
 
+void ifp_buf_append_unsigned(struct ifp_buf *buf, uint64_t value, unsigned int min_digits)
+{
+	char digits[20];
+	unsigned int count = 0;
+
+	do {
+		digits[sizeof(digits) - ++count] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value || count < min_digits);
+	ifp_buf_append(buf, digits + sizeof(digits) - count, count);
+}
+
 void ifp_buf_printf(struct ifp_buf *buf, const char *format, ...)
 {
 	va_list args;

@@ -60,6 +60,9 @@ static inline void ifp_buf_append_text(struct ifp_buf *buf, const char *text)
 	ifp_buf_append(buf, text, strlen(text));
 }
 
+/* Decimal, with zeros in front up to min_digits (at most 20). */
+void ifp_buf_append_unsigned(struct ifp_buf *buf, uint64_t value, unsigned int min_digits);
+
 void ifp_buf_printf(struct ifp_buf *buf, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -4,6 +4,7 @@
 #include "core/cleanup.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <unistd.h>
@@ -38,4 +39,11 @@ void ifp_process_restore_write_signals(void)
 {
 	for (size_t i = 0; ignored && i < IFP_ARRAY_SIZE(write_signals); i++)
 		sigaction(write_signals[i], &found[i], NULL);
+}
+
+uint32_t ifp_process_cores(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (uint32_t)CPU_COUNT(&set);
 }

@@ -5,6 +5,11 @@
  */
 #pragma once
 
+#include <stdint.h>
+
+/* Cores that this process may use, at least 1. From any thread. */
+uint32_t ifp_process_cores(void);
+
 /*
  * Occupies the descriptors 0, 1 and 2 that are closed, so that no file opened later gets such a
  * number and is taken for stdin, stdout or stderr. Reading and writing them still fails, and they

@@ -17,8 +17,25 @@ static char peek(const struct scan *scan)
 
 static void skip_space(struct scan *scan)
 {
+	/* The texts are compact: mostly there is none. */
+	if (scan->at >= scan->len_bytes || scan->text[scan->at] > ' ')
+		return;
 	while (peek(scan) == ' ' || peek(scan) == '\t' || peek(scan) == '\n' || peek(scan) == '\r')
 		scan->at++;
+}
+
+static const bool ends_string[256] = {['"'] = true, ['\\'] = true};
+static const bool ends_value[256] = {
+	['"'] = true, [','] = true, ['['] = true, [']'] = true, ['{'] = true, ['}'] = true};
+
+static void skip_to(struct scan *scan, const bool ends[256])
+{
+	const char *text = scan->text;
+	size_t at = scan->at, len_bytes = scan->len_bytes;
+
+	while (at < len_bytes && !ends[(unsigned char)text[at]])
+		at++;
+	scan->at = at;
 }
 
 static bool take(struct scan *scan, char expected)
@@ -38,8 +55,12 @@ static bool take_string(struct scan *scan, struct ifp_str *inside)
 	if (!take(scan, '"'))
 		return false;
 	first = scan->at;
-	while (scan->at < scan->len_bytes && scan->text[scan->at] != '"')
-		scan->at += scan->text[scan->at] == '\\' ? 2 : 1;
+	for (;;) {
+		skip_to(scan, ends_string);
+		if (peek(scan) != '\\')
+			break;
+		scan->at += 2;
+	}
 	if (scan->at >= scan->len_bytes) {
 		scan->at = scan->len_bytes;
 		return false;
@@ -57,7 +78,7 @@ static bool take_value(struct scan *scan, struct ifp_str *value)
 
 	skip_space(scan);
 	first = scan->at;
-	while (scan->at < scan->len_bytes) {
+	for (skip_to(scan, ends_value); scan->at < scan->len_bytes; skip_to(scan, ends_value)) {
 		char c = scan->text[scan->at];
 
 		if (!depth && (c == ',' || c == '}' || c == ']'))

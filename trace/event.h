@@ -71,10 +71,10 @@ struct ifp_lane {
 /*
  * start, dur: ns of RAW or REALTIME, ticks of TSC; dur is 0 for all but slices, and negative where
  * a trace says so: start + dur never overflows there, and job time has such a slice without length.
- * correlation: "correlation" of a launch or kernel, id of a flow, number of a step; 0 = none. What is
- * no number of 63 bits stands for its hash.
- * args: a JSON object as compact text ({"External id":5,...}), or empty. All texts are borrowed
- * from whatever produced the event (a decoded block, a reader's batch) and live as long as it.
+ * correlation: "correlation" of a launch or kernel, id of a flow, number of a step; 0 = none. What
+ * is no number of 63 bits stands for its hash. args: a JSON object as compact text ({"External
+ * id":5,...}), or empty. All texts are borrowed from whatever produced the event (a decoded block,
+ * a reader's batch) and live as long as it.
  */
 struct ifp_event {
 	enum ifp_event_kind kind;

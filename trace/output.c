@@ -3,6 +3,7 @@
 
 #include "core/cleanup.h"
 #include "core/error.h"
+#include "trace/deflate.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #define BUFFER_BYTES (128u * 1024u)
 #define SUFFIX ".partial"
@@ -18,8 +18,10 @@
 struct ifp_output {
 	char *path;
 	char *temporary; /* NULL = written under its own name */
-	gzFile file;
-	int err; /* first failure; the rest is not written */
+	int fd;
+	struct ifp_deflate *deflate; /* NULL = not packed */
+	struct ifp_buf pending;	     /* not yet written */
+	int err;		     /* first failure; the rest is not written */
 };
 
 void ifp_output_abandon(struct ifp_output **output)
@@ -28,8 +30,10 @@ void ifp_output_abandon(struct ifp_output **output)
 
 	if (!o)
 		return;
-	if (o->file)
-		gzclose(o->file);
+	if (o->fd >= 0)
+		close(o->fd);
+	ifp_deflate_close(&o->deflate);
+	ifp_buf_free(&o->pending);
 	if (o->temporary)
 		unlink(o->temporary);
 	free(o->temporary);
@@ -38,15 +42,11 @@ void ifp_output_abandon(struct ifp_output **output)
 	*output = NULL;
 }
 
-/* The mode of gzdopen: "T" writes without compression. */
-static void open_mode(const char *path, int gzip_level, char mode[4])
+static bool is_packed(const char *path)
 {
 	size_t len = strlen(path);
-	bool packed = len >= 3 && !strcmp(path + len - 3, ".gz");
 
-	mode[0] = 'w';
-	mode[1] = packed ? (char)('0' + gzip_level) : 'T';
-	mode[2] = '\0';
+	return len >= 3 && !strcmp(path + len - 3, ".gz");
 }
 
 /*
@@ -91,18 +91,10 @@ static int open_descriptor(const struct ifp_output *output)
 
 static int open_file(struct ifp_output *output, int gzip_level)
 {
-	IFP_CLEANUP_FD int fd = open_descriptor(output);
-	char mode[4];
-
-	if (fd < 0)
+	output->fd = open_descriptor(output);
+	if (output->fd < 0)
 		return ifp_fail_errno("create %s", written_name(output));
-	open_mode(output->path, gzip_level, mode);
-	output->file = gzdopen(fd, mode);
-	if (!output->file)
-		return ifp_fail(-ENOMEM, "create %s: out of memory", written_name(output));
-	(void)IFP_TAKE_FD(fd);
-	gzbuffer(output->file, BUFFER_BYTES);
-	return 0;
+	return is_packed(output->path) ? ifp_deflate_open(gzip_level, &output->deflate) : 0;
 }
 
 int ifp_output_open(const char *path, int gzip_level, struct ifp_output **out)
@@ -112,6 +104,7 @@ int ifp_output_open(const char *path, int gzip_level, struct ifp_output **out)
 
 	if (!output)
 		return ifp_fail(-ENOMEM, "create %s: out of memory", path);
+	output->fd = -1;
 	err = choose_names(output, path);
 	if (!err)
 		err = open_file(output, gzip_level);
@@ -120,24 +113,51 @@ int ifp_output_open(const char *path, int gzip_level, struct ifp_output **out)
 	return err;
 }
 
+static int flush(struct ifp_output *output)
+{
+	const struct ifp_buf *buf = &output->pending;
+
+	for (size_t at = 0; at < buf->len_bytes;) {
+		ssize_t written = write(output->fd, buf->data + at, buf->len_bytes - at);
+
+		if (written < 0 && errno != EINTR)
+			return ifp_fail_errno("write %s", written_name(output));
+		at += written > 0 ? (size_t)written : 0;
+	}
+	ifp_buf_clear(&output->pending);
+	return 0;
+}
+
+static int add(struct ifp_output *output, const struct ifp_buf *buf, bool last)
+{
+	if (output->deflate)
+		return ifp_deflate_add(
+			output->deflate, buf->data, buf->len_bytes, last, &output->pending);
+	ifp_buf_append(&output->pending, buf->data, buf->len_bytes);
+	return ifp_buf_status(&output->pending);
+}
+
 void ifp_output_write(struct ifp_output *output, const struct ifp_buf *buf)
 {
 	if (!output->err)
 		output->err = ifp_buf_status(buf);
-	if (!output->err && buf->len_bytes &&
-		gzwrite(output->file, buf->data, (unsigned int)buf->len_bytes) <= 0)
-		output->err = ifp_fail_errno("write %s", written_name(output));
+	if (!output->err && buf->len_bytes)
+		output->err = add(output, buf, false);
+	if (!output->err && output->pending.len_bytes >= BUFFER_BYTES)
+		output->err = flush(output);
 }
 
 int ifp_output_close(struct ifp_output **output)
 {
 	IFP_CLEANUP(ifp_output_abandon) struct ifp_output *o = IFP_TAKE_PTR(*output);
 
-	if (!o->err) {
-		errno = 0;
-		if (gzclose(IFP_TAKE_PTR(o->file)) != Z_OK)
-			o->err = ifp_fail_errno("write %s", written_name(o));
-	}
+	if (!o->err)
+		o->err = add(o, &(struct ifp_buf){0}, true);
+	if (!o->err)
+		o->err = flush(o);
+	/* File systems may keep an error for the end. */
+	if (close(IFP_TAKE_FD(o->fd)) && !o->err)
+		o->err = ifp_fail_errno("write %s", written_name(o));
 	if (!o->err && o->temporary && rename(o->temporary, o->path))
 		o->err = ifp_fail_errno("rename %s to %s", o->temporary, o->path);
 	if (!o->err) {

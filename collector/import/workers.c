@@ -4,11 +4,11 @@
 
 #include "core/cleanup.h"
 #include "core/error.h"
+#include "core/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,13 +84,6 @@ static void *work(void *argument)
 	pthread_cond_signal(&crew->changed);
 	pthread_mutex_unlock(&crew->lock);
 	return NULL;
-}
-
-static uint32_t core_count(void)
-{
-	cpu_set_t set;
-
-	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (uint32_t)CPU_COUNT(&set);
 }
 
 /* A file without a name, in the output directory: that is where there is room. */
@@ -222,7 +215,7 @@ int ifp_import_read_files(struct ifp_import *import, const struct ifp_import_opt
 	struct crew crew = {.import = import,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.changed = PTHREAD_COND_INITIALIZER};
-	uint32_t count = options->threads ? options->threads : core_count();
+	uint32_t count = options->threads ? options->threads : ifp_process_cores();
 	const struct ifp_import_progress all = count_files(import);
 	int err;
 

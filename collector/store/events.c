@@ -87,18 +87,26 @@ static struct key make_key(
 		.dur_ns = map_duration(map, event, start)};
 }
 
-static int report_damaged(struct ifp_run *run, uint32_t rank, struct ifp_run_block *block)
+int ifp_run_report_damage(struct ifp_run *run, uint32_t i)
 {
-	ifp_error_clear();
-	if (block->reported)
-		return 0;
-	block->reported = true;
-	return ifp_run_ledger_printf(run, rank, "archive-damaged", block->event_count,
-		"a damaged block of rank %" PRIu32 " was left out, with %" PRIu32 " events", rank,
-		block->event_count);
+	const struct ifp_run_member *member = &run->members[i];
+	uint32_t rank = member->seen.rank;
+	int err = 0;
+
+	for (uint32_t b = 0; b < member->block_count && !err; b++) {
+		struct ifp_run_block *block = &member->blocks[b];
+
+		if (!block->damaged || block->reported)
+			continue;
+		block->reported = true;
+		err = ifp_run_ledger_printf(run, rank, "archive-damaged", block->event_count,
+			"a damaged block of rank %" PRIu32 " was left out, with %" PRIu32 " events",
+			rank, block->event_count);
+	}
+	return err;
 }
 
-/* Decodes all blocks of a rank; damaged ones are left out and reported. */
+/* Decodes all blocks of a rank; damaged ones are left out. */
 static int load_blocks(struct ifp_run *run, struct ifp_run_member *member, struct blocks **out)
 {
 	IFP_CLEANUP_BUF struct ifp_buf buf = {0};
@@ -117,10 +125,11 @@ static int load_blocks(struct ifp_run *run, struct ifp_run_member *member, struc
 				frame.payload, frame.payload_bytes, &blocks->items[blocks->count]);
 		if (!err)
 			blocks->count++;
-		else if (err == -EBADMSG)
-			err = report_damaged(run, member->seen.rank, &member->blocks[i]);
-		if (err)
+		if (err && err != -EBADMSG)
 			return err;
+		if (err)
+			ifp_error_clear();
+		member->blocks[i].damaged |= err != 0;
 	}
 	*out = IFP_TAKE_PTR(blocks);
 	return 0;
@@ -161,7 +170,7 @@ static int place_events(const struct ifp_run *run, const struct ifp_clock_map *m
 	return 0;
 }
 
-int ifp_run_load_events(struct ifp_run *run, uint32_t i, struct ifp_rank_events *out)
+int ifp_run_read_events(struct ifp_run *run, uint32_t i, struct ifp_rank_events *out)
 {
 	IFP_CLEANUP(blocks_free) struct blocks *blocks = NULL;
 	struct ifp_run_member *member = &run->members[i];
@@ -180,6 +189,21 @@ int ifp_run_load_events(struct ifp_run *run, uint32_t i, struct ifp_rank_events 
 	loaded.memory = IFP_TAKE_PTR(blocks);
 	*out = loaded;
 	return 0;
+}
+
+int ifp_run_load_events(struct ifp_run *run, uint32_t i, struct ifp_rank_events *out)
+{
+	struct ifp_rank_events loaded;
+	int err = ifp_run_read_events(run, i, &loaded);
+
+	if (err)
+		return err;
+	err = ifp_run_report_damage(run, i);
+	if (err)
+		ifp_rank_events_free(&loaded);
+	else
+		*out = loaded;
+	return err;
 }
 
 void ifp_rank_events_free(struct ifp_rank_events *events)

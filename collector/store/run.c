@@ -105,8 +105,7 @@ static struct ifp_clock_identity read_identity(const struct ifp_run_rank *rank)
 /* An imported rank has no readings of clocks: the moment of its first event stands for one. */
 static int place_imported(struct ifp_run_member *member, struct ifp_clock_rank *rank)
 {
-	const cJSON *imported =
-		cJSON_GetObjectItemCaseSensitive(member->seen.document, "imported");
+	const cJSON *imported = cJSON_GetObjectItemCaseSensitive(member->seen.document, "imported");
 	struct ifp_clock_samples *samples = &member->samples;
 	int64_t first_ns, last_ns;
 	int err;

@@ -4,7 +4,8 @@
  * command line) sees a run through this interface only. Opening reads the documents and clock
  * samples and solves the clocks; events are loaded one rank at a time.
  *
- * Used by one thread. All texts and pointers live as long as the run unless said otherwise.
+ * Used by one thread but where it says otherwise. All texts and pointers live as long as the run
+ * unless said otherwise.
  */
 #pragma once
 
@@ -95,4 +96,11 @@ struct ifp_rank_events {
  * is left out and gets a row in the ledger, once. A rank without a map has no events here.
  */
 int ifp_run_load_events(struct ifp_run *run, uint32_t i, struct ifp_rank_events *out);
+
+/*
+ * The same without the rows in the ledger: by several threads at once, each for another rank, while
+ * nothing else is done with the run. The rows come by ifp_run_report_damage(), from one thread.
+ */
+int ifp_run_read_events(struct ifp_run *run, uint32_t i, struct ifp_rank_events *out);
+int ifp_run_report_damage(struct ifp_run *run, uint32_t i);
 void ifp_rank_events_free(struct ifp_rank_events *events);

@@ -12,7 +12,8 @@
 struct ifp_run_block {
 	uint64_t frame; /* its number in the archive */
 	uint32_t event_count;
-	bool reported; /* it is damaged, and the ledger says so */
+	bool damaged;
+	bool reported; /* the ledger says so */
 };
 
 /* Everything of one rank; seen is what others get to see. */

@@ -10,13 +10,21 @@
  * Ids tie the events of a file together: arrows show that. The others are for analyses, the same
  * for many events, or long.
  */
-static const char *const left_out[] = {"External id", "external id", "correlation",
-	"Record function id", "Sequence number", "Fwd thread id", "fwd_thread_id", "Ev Idx",
-	"Profiler Event Index", "Call stack", "Concrete Inputs", "Input Strides",
-	"Module Hierarchy", "Python id", "Python parent id", "Python module id", "Python thread",
-	"Trace name", "Trace iterator", "cbid", "queued", "device", "context",
-	"registers per thread", "shared memory", "blocks per SM", "warps per SM",
-	"est. achieved occupancy %", "memory bandwidth (GB/s)"};
+#define KEY(text)                                                                                  \
+	{                                                                                          \
+		text, sizeof(text) - 1                                                             \
+	}
+
+static const struct ifp_str left_out[] = {KEY("External id"), KEY("external id"),
+	KEY("correlation"), KEY("Record function id"), KEY("Sequence number"), KEY("Fwd thread id"),
+	KEY("fwd_thread_id"), KEY("Ev Idx"), KEY("Profiler Event Index"), KEY("Call stack"),
+	KEY("Concrete Inputs"), KEY("Input Strides"), KEY("Module Hierarchy"), KEY("Python id"),
+	KEY("Python parent id"), KEY("Python module id"), KEY("Python thread"), KEY("Trace name"),
+	KEY("Trace iterator"), KEY("cbid"), KEY("queued"), KEY("device"), KEY("context"),
+	KEY("registers per thread"), KEY("shared memory"), KEY("blocks per SM"),
+	KEY("warps per SM"), KEY("est. achieved occupancy %"), KEY("memory bandwidth (GB/s)")};
+
+#undef KEY
 
 static struct ifp_str text_of(const struct ifp_buf *buf)
 {
@@ -79,7 +87,7 @@ static void append_cut(struct ifp_buf *out, struct ifp_str value)
 static bool is_left_out(struct ifp_str key)
 {
 	for (size_t i = 0; i < IFP_ARRAY_SIZE(left_out); i++)
-		if (key.ptr[0] == left_out[i][0] && ifp_str_is(key, left_out[i]))
+		if (ifp_str_equal(key, left_out[i]))
 			return true;
 	return false;
 }
@@ -116,14 +124,34 @@ struct ifp_str ifp_brief_args(const struct ifp_event *event, struct ifp_buf *scr
 	return text_of(scratch);
 }
 
+/* Three digits, or all before the point, and no zeros at the end. */
+static void append_number(struct ifp_buf *out, int64_t ns, int64_t unit_ns)
+{
+	int64_t whole = ns / unit_ns, part = 0;
+	unsigned int digits = whole >= 100 ? 0 : whole >= 10 ? 1 : 2;
+
+	if (digits)
+		part = ns % unit_ns * (digits == 1 ? 10 : 100) / unit_ns;
+	for (; digits && part % 10 == 0; part /= 10)
+		digits--;
+	ifp_buf_append_unsigned(out, (uint64_t)whole, 1);
+	if (!digits)
+		return;
+	ifp_buf_append_u8(out, '.');
+	ifp_buf_append_unsigned(out, (uint64_t)part, digits);
+}
+
 void ifp_brief_duration(struct ifp_buf *out, int64_t ns)
 {
-	if (ns < IFP_NS_PER_US)
-		ifp_buf_printf(out, "%d ns", (int)ns);
-	else if (ns < IFP_NS_PER_MS)
-		ifp_buf_printf(out, "%.3g us", (double)ns / IFP_NS_PER_US);
-	else if (ns < IFP_NS_PER_S)
-		ifp_buf_printf(out, "%.3g ms", (double)ns / IFP_NS_PER_MS);
-	else
-		ifp_buf_printf(out, "%.3g s", (double)ns / IFP_NS_PER_S);
+	static const struct {
+		int64_t ns;
+		const char *text;
+	} units[] = {
+		{IFP_NS_PER_S, " s"}, {IFP_NS_PER_MS, " ms"}, {IFP_NS_PER_US, " us"}, {1, " ns"}};
+	size_t i = 0;
+
+	while (units[i].ns > 1 && ns < units[i].ns)
+		i++;
+	append_number(out, ns, units[i].ns);
+	ifp_buf_append_text(out, units[i].text);
 }

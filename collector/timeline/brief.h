@@ -11,7 +11,7 @@
 #define IFP_BRIEF_NAME_BYTES 96
 #define IFP_BRIEF_VALUE_BYTES 64
 #define IFP_BRIEF_ARGS_BYTES 320
-#define IFP_BRIEF_DURATION_BYTES 11
+#define IFP_BRIEF_DURATION_BYTES 12
 
 /*
  * The inside of a JSON string, at most max_bytes of it: text itself, or cut in scratch (which is

@@ -171,8 +171,9 @@ uint16_t ifp_element_moment_level(const struct ifp_scene *scene, uint64_t event)
 {
 	enum ifp_event_source source = scene->view.loaded.events[event].event.source;
 
-	return source == IFP_SOURCE_MARK || source == IFP_SOURCE_NVTX ? IFP_LEVEL_MARKS
-								      : IFP_LEVEL_MOMENTS;
+	return source == IFP_SOURCE_MARK || source == IFP_SOURCE_NVTX
+		       ? ifp_level_of(IFP_SUBJECT_MARK, true, 0)
+		       : IFP_LEVEL_MOMENTS;
 }
 
 static void append_value(struct ifp_buf *out, int64_t value, unsigned int decimals)

@@ -119,6 +119,12 @@ static void append_cut(struct ifp_fold *fold, struct ifp_buf *out, struct ifp_st
 	ifp_buf_append(out, text.ptr, text.len_bytes);
 }
 
+static void append_count(struct ifp_buf *out, const char *key, uint64_t count)
+{
+	ifp_buf_append_text(out, key);
+	ifp_buf_append_unsigned(out, count, 1);
+}
+
 static void append_categories(struct ifp_fold *fold)
 {
 	struct ifp_buf *out = &fold->args;
@@ -131,9 +137,13 @@ static void append_categories(struct ifp_fold *fold)
 
 		ifp_buf_append_text(out, i ? ",\"" : "\"");
 		append_cut(fold, out, text.len_bytes ? text : ifp_str("event"));
-		ifp_buf_printf(out, "\":{\"events\":%" PRIu64 ",\"busy_us\":%" PRId64 ".%03d}",
-			count->events, count->busy_ns / IFP_NS_PER_US,
-			(int)(count->busy_ns % IFP_NS_PER_US));
+		ifp_buf_append_text(out, "\":{\"events\":");
+		ifp_buf_append_unsigned(out, count->events, 1);
+		ifp_buf_append_text(out, ",\"busy_us\":");
+		ifp_buf_append_unsigned(out, (uint64_t)(count->busy_ns / IFP_NS_PER_US), 1);
+		ifp_buf_append_u8(out, '.');
+		ifp_buf_append_unsigned(out, (uint64_t)(count->busy_ns % IFP_NS_PER_US), 3);
+		ifp_buf_append_u8(out, '}');
 	}
 	ifp_buf_append_u8(out, '}');
 }
@@ -176,7 +186,9 @@ static void append_longest(struct ifp_fold *fold, const uint32_t *longest, uint3
 
 		ifp_buf_append_text(out, i ? ",\"" : "\"");
 		append_cut(fold, out, ifp_intern_text(&fold->names, longest[i]));
-		ifp_buf_printf(out, " %" PRIu64 "x ", name->events);
+		ifp_buf_append_u8(out, ' ');
+		ifp_buf_append_unsigned(out, name->events, 1);
+		ifp_buf_append_text(out, "x ");
 		ifp_brief_duration(out, name->busy_ns);
 		ifp_buf_append_u8(out, '"');
 	}
@@ -190,7 +202,8 @@ static void write_name(struct ifp_fold *fold, const uint32_t *longest)
 			fold->steps, fold->first_step, fold->last_step);
 		return;
 	}
-	ifp_buf_printf(&fold->name, "%" PRIu64 " events, mostly ", fold->events);
+	ifp_buf_append_unsigned(&fold->name, fold->events, 1);
+	ifp_buf_append_text(&fold->name, " events, mostly ");
 	append_cut(fold, &fold->name, ifp_intern_text(&fold->names, longest[0]));
 }
 
@@ -204,11 +217,11 @@ void ifp_fold_write(struct ifp_fold *fold)
 		return;
 	count = find_longest(fold, longest);
 	write_name(fold, longest);
-	ifp_buf_printf(&fold->args, "{\"events\":%" PRIu64, fold->events);
+	append_count(&fold->args, "{\"events\":", fold->events);
 	if (fold->steps)
-		ifp_buf_printf(&fold->args, ",\"steps\":%" PRIu64, fold->steps);
+		append_count(&fold->args, ",\"steps\":", fold->steps);
 	if (fold->collectives)
-		ifp_buf_printf(&fold->args, ",\"collectives\":%" PRIu64, fold->collectives);
+		append_count(&fold->args, ",\"collectives\":", fold->collectives);
 	if (fold->events) {
 		append_categories(fold);
 		append_longest(fold, longest, count);

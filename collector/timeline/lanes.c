@@ -28,7 +28,18 @@ static int add_row(struct ifp_lanes *lanes, const struct ifp_lane *lane)
 	return err;
 }
 
-int ifp_lanes_find(struct ifp_lanes *lanes, const struct ifp_lane *lane, uint32_t *row)
+static bool same_text(struct ifp_str a, struct ifp_str b)
+{
+	return a.ptr == b.ptr && a.len_bytes == b.len_bytes;
+}
+
+static bool same_lane(const struct ifp_lane *a, const struct ifp_lane *b)
+{
+	return a->kind == b->kind && a->pid == b->pid && a->tid == b->tid &&
+	       same_text(a->pid_text, b->pid_text) && same_text(a->tid_text, b->tid_text);
+}
+
+static int find(struct ifp_lanes *lanes, const struct ifp_lane *lane, uint32_t *row)
 {
 	struct ifp_str key;
 	uint32_t id;
@@ -45,6 +56,25 @@ int ifp_lanes_find(struct ifp_lanes *lanes, const struct ifp_lane *lane, uint32_
 	if (!err)
 		*row = id;
 	return err;
+}
+
+int ifp_lanes_find(struct ifp_lanes *lanes, const struct ifp_lane *lane, uint32_t *row)
+{
+	uint64_t place = ((uint64_t)lane->kind + (uint64_t)lane->pid * 5 + (uint64_t)lane->tid) %
+			 IFP_LANES_RECENT;
+	int err;
+
+	if (lanes->recent[place].used && same_lane(&lanes->recent[place].lane, lane)) {
+		*row = lanes->recent[place].row;
+		return 0;
+	}
+	err = find(lanes, lane, row);
+	if (err)
+		return err;
+	lanes->recent[place].used = true;
+	lanes->recent[place].lane = *lane;
+	lanes->recent[place].row = *row;
+	return 0;
 }
 
 struct order {

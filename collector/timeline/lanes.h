@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define IFP_LANES_RECENT 16u
+
 struct ifp_lane_row {
 	struct ifp_lane lane;
 	struct ifp_str title; /* as the trace names it, the inside of a JSON string; may be empty */
@@ -32,6 +34,12 @@ struct ifp_lanes {
 	struct ifp_lane_row *rows;
 	uint32_t count;
 	size_t capacity;
+	/* Rows that were found lately: events of a few lanes take turns. */
+	struct {
+		bool used;
+		struct ifp_lane lane;
+		uint32_t row;
+	} recent[IFP_LANES_RECENT];
 };
 
 /* The row of a lane, made when it is not there: 0 and *row, or -ENOMEM. */

@@ -2,6 +2,7 @@
 #include "collector/timeline/levels.h"
 
 #include "collector/timeline/brief.h"
+#include "core/cleanup.h"
 
 #define OCTAVE_BITS 4 /* log2 of IFP_LEVEL_BUCKETS_PER_OCTAVE */
 
@@ -19,6 +20,33 @@ static unsigned int bucket_of(int64_t dur_ns)
 	return bucket < IFP_LEVEL_BUCKETS ? bucket : IFP_LEVEL_BUCKETS - 1;
 }
 
+struct class
+{
+	unsigned int first; /* level */
+	const char *name;
+};
+
+/* In the order of their levels. */
+static const struct class classes[] = {
+	{IFP_LEVEL_COLLECTIVES, "collectives"},
+	{IFP_LEVEL_MARKS, "marks"},
+	{IFP_LEVEL_COPIES, "copies"},
+	{IFP_LEVEL_KERNELS, "kernels and outermost operators"},
+	{IFP_LEVEL_LAUNCHES, "launches"},
+	{IFP_LEVEL_OPERATORS, "inner operators"},
+	{IFP_LEVEL_FRAMES, "Python frames"},
+	{IFP_LEVEL_OTHERS, "others"},
+};
+
+/* NULL for levels that are of none. */
+static const struct class *class_of(uint16_t level)
+{
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(classes); i++)
+		if (level >= classes[i].first && level < classes[i].first + IFP_LEVEL_BUCKETS)
+			return &classes[i];
+	return NULL;
+}
+
 static uint16_t in_class(unsigned int first, int64_t dur_ns)
 {
 	return (uint16_t)(first + IFP_LEVEL_BUCKETS - 1 - bucket_of(dur_ns));
@@ -26,51 +54,40 @@ static uint16_t in_class(unsigned int first, int64_t dur_ns)
 
 uint16_t ifp_level_of(enum ifp_subject subject, bool outermost, int64_t dur_ns)
 {
-	switch (subject) {
-	case IFP_SUBJECT_STEP:
-		return IFP_LEVEL_STEPS;
-	case IFP_SUBJECT_COLLECTIVE:
-		return IFP_LEVEL_COLLECTIVES;
-	case IFP_SUBJECT_MARK:
-		return IFP_LEVEL_MARKS;
-	case IFP_SUBJECT_COPY:
-		return IFP_LEVEL_COPIES;
-	case IFP_SUBJECT_KERNEL:
-		return in_class(IFP_LEVEL_KERNELS, dur_ns);
-	case IFP_SUBJECT_OPERATOR:
-		return in_class(outermost ? IFP_LEVEL_KERNELS : IFP_LEVEL_OPERATORS, dur_ns);
-	case IFP_SUBJECT_LAUNCH:
-		return in_class(IFP_LEVEL_LAUNCHES, dur_ns);
-	case IFP_SUBJECT_FRAME:
-		return in_class(IFP_LEVEL_FRAMES, dur_ns);
-	default:
-		return in_class(IFP_LEVEL_OTHERS, dur_ns);
-	}
-}
+	static const unsigned int firsts[] = {
+		[IFP_SUBJECT_COLLECTIVE] = IFP_LEVEL_COLLECTIVES,
+		[IFP_SUBJECT_MARK] = IFP_LEVEL_MARKS,
+		[IFP_SUBJECT_COPY] = IFP_LEVEL_COPIES,
+		[IFP_SUBJECT_KERNEL] = IFP_LEVEL_KERNELS,
+		[IFP_SUBJECT_OPERATOR] = IFP_LEVEL_OPERATORS,
+		[IFP_SUBJECT_LAUNCH] = IFP_LEVEL_LAUNCHES,
+		[IFP_SUBJECT_FRAME] = IFP_LEVEL_FRAMES,
+		[IFP_SUBJECT_OTHER] = IFP_LEVEL_OTHERS,
+	};
 
-static unsigned int class_of(uint16_t level)
-{
-	if (level < IFP_LEVEL_KERNELS)
-		return IFP_LEVEL_KERNELS;
-	if (level >= IFP_LEVEL_MOMENTS)
-		return IFP_LEVEL_OTHERS;
-	return IFP_LEVEL_KERNELS +
-	       (level - IFP_LEVEL_KERNELS) / IFP_LEVEL_BUCKETS * IFP_LEVEL_BUCKETS;
+	if (subject == IFP_SUBJECT_STEP)
+		return IFP_LEVEL_STEPS;
+	if (subject == IFP_SUBJECT_OPERATOR && outermost)
+		return in_class(IFP_LEVEL_KERNELS, dur_ns);
+	return in_class(firsts[subject], dur_ns);
 }
 
 uint16_t ifp_level_in_class(uint16_t level, int64_t dur_ns)
 {
-	return in_class(class_of(level), dur_ns);
+	const struct class *class = class_of(level);
+
+	return in_class(class ? class->first : IFP_LEVEL_KERNELS, dur_ns);
 }
 
 int64_t ifp_level_shortest_ns(uint16_t level)
 {
+	const struct class *class = class_of(level);
 	unsigned int bucket, octave;
 	uint64_t fraction;
 
-	if (level < IFP_LEVEL_KERNELS || level >= IFP_LEVEL_MOMENTS)
+	if (!class)
 		return 0;
-	bucket = IFP_LEVEL_BUCKETS - 1 - (level - IFP_LEVEL_KERNELS) % IFP_LEVEL_BUCKETS;
+	bucket = IFP_LEVEL_BUCKETS - 1 - (level - class->first);
 	octave = bucket / IFP_LEVEL_BUCKETS_PER_OCTAVE;
 	fraction = IFP_LEVEL_BUCKETS_PER_OCTAVE + bucket % IFP_LEVEL_BUCKETS_PER_OCTAVE;
 	return (int64_t)(octave >= OCTAVE_BITS ? fraction << (octave - OCTAVE_BITS)
@@ -86,32 +103,35 @@ uint16_t ifp_level_apart(int64_t key, int64_t other)
 	return highest > IFP_LEVEL_STEP ? 0 : (uint16_t)(IFP_LEVEL_STEP + 1 - highest);
 }
 
+static void append_classes(const struct class *class, uint16_t level, struct ifp_buf *out)
+{
+	const struct class *last = &classes[IFP_ARRAY_SIZE(classes) - 1];
+
+	ifp_buf_printf(out, "%s shorter than ", class->name);
+	ifp_brief_duration(out, ifp_level_shortest_ns(level));
+	while (class ++ != last)
+		ifp_buf_printf(out, class == last ? " and %s" : ", %s", class->name);
+	ifp_buf_append_text(out, " are folded");
+}
+
 void ifp_level_text(uint16_t level, struct ifp_buf *out)
 {
-	static const char *const classes[] = {"kernels and outermost operators", "launches",
-		"inner operators", "Python frames", "others"};
-	static const char *const kept[] = {"steps", "steps and collectives",
-		"steps, collectives and marks", "steps, collectives, marks and the longest events",
-		"steps, collectives, marks and the longest events",
-		"steps, collectives, marks, the longest events and copies"};
-	unsigned int class;
+	const struct class *class = class_of(level);
 
-	if (level < IFP_LEVEL_STEP) {
+	if (class)
+		append_classes(class, level, out);
+	else if (level < IFP_LEVEL_STEP)
 		ifp_buf_printf(
 			out, "every %u steps of a lane are folded", 1u << (IFP_LEVEL_STEP - level));
-	} else if (level == IFP_LEVEL_STEP) {
+	else if (level == IFP_LEVEL_STEP)
 		ifp_buf_append_text(out, "every step of a lane is folded");
-	} else if (level < IFP_LEVEL_KERNELS) {
-		ifp_buf_printf(out, "everything but %s is folded", kept[level - IFP_LEVEL_STEPS]);
-	} else if (level < IFP_LEVEL_MOMENTS) {
-		class = (level - IFP_LEVEL_KERNELS) / IFP_LEVEL_BUCKETS;
-		ifp_buf_printf(out, "%s shorter than ", classes[class]);
-		ifp_brief_duration(out, ifp_level_shortest_ns(level));
-		for (unsigned int i = class + 1; i < 5; i++)
-			ifp_buf_printf(out, i == 4 ? " and %s" : ", %s", classes[i]);
-		ifp_buf_append_text(out, " are folded");
-	} else {
+	else if (level < IFP_LEVEL_LONG)
+		ifp_buf_append_text(out, "everything but steps is folded");
+	else if (level < IFP_LEVEL_MOMENTS)
+		ifp_buf_append_text(out,
+			"everything but steps, collectives, marks and the longest events is "
+			"folded");
+	else
 		ifp_buf_append_text(out,
 			level == IFP_LEVEL_FULL ? "nothing is folded" : "long args are shortened");
-	}
 }

@@ -22,16 +22,18 @@
 enum ifp_level {
 	IFP_LEVEL_STEP = 15, /* one fold per lane and step */
 	IFP_LEVEL_STEPS,     /* steps are shown */
+	/* Classes of duration: each is the first of IFP_LEVEL_BUCKETS levels. */
 	IFP_LEVEL_COLLECTIVES,
-	IFP_LEVEL_MARKS,
-	IFP_LEVEL_LONG,	    /* at least 1/64 of their step, whatever they are */
-	IFP_LEVEL_COUNTERS, /* that are computed */
+	IFP_LEVEL_MARKS = IFP_LEVEL_COLLECTIVES + IFP_LEVEL_BUCKETS,
+	IFP_LEVEL_LONG = IFP_LEVEL_MARKS + IFP_LEVEL_BUCKETS, /* at least 1/64 of their step */
+	IFP_LEVEL_COUNTERS,				      /* that are computed */
 	IFP_LEVEL_COPIES,
-	IFP_LEVEL_KERNELS, /* and the outermost operators; the first of IFP_LEVEL_BUCKETS */
+	IFP_LEVEL_KERNELS = IFP_LEVEL_COPIES + IFP_LEVEL_BUCKETS, /* and outermost operators */
 	IFP_LEVEL_LAUNCHES = IFP_LEVEL_KERNELS + IFP_LEVEL_BUCKETS,
 	IFP_LEVEL_OPERATORS = IFP_LEVEL_LAUNCHES + IFP_LEVEL_BUCKETS, /* inside of others */
 	IFP_LEVEL_FRAMES = IFP_LEVEL_OPERATORS + IFP_LEVEL_BUCKETS,
 	IFP_LEVEL_OTHERS = IFP_LEVEL_FRAMES + IFP_LEVEL_BUCKETS,
+	/* The last ones. */
 	IFP_LEVEL_MOMENTS = IFP_LEVEL_OTHERS + IFP_LEVEL_BUCKETS, /* all, with short args */
 	IFP_LEVEL_FULL,						  /* with full args */
 	IFP_LEVEL_COUNT,

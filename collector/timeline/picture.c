@@ -5,19 +5,19 @@
 #include "collector/timeline/folding.h"
 #include "collector/timeline/measure.h"
 #include "collector/timeline/pen.h"
+#include "collector/timeline/relay.h"
+#include "collector/timeline/survey.h"
 #include "core/error.h"
 #include "trace/chrome/escape.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* Bytes of the note: struct ifp_shown's text, with every character escaped. */
-#define NOTE_BYTES (6 * sizeof(((struct ifp_shown *)NULL)->text))
-
 struct drawing {
 	struct ifp_run *run;
 	struct ifp_pen pen;
-	struct ifp_scene scene; /* of the rank that is being drawn */
+	struct ifp_scene *scene; /* of the rank that is being drawn */
+	struct ifp_scene **kept; /* those that were read to be measured, by rank */
 	struct ifp_account account;
 	int64_t start_ns, end_ns; /* of everything drawn */
 };
@@ -27,56 +27,9 @@ static bool has_budget(const struct ifp_sink *sink)
 	return sink->budget.bytes || sink->budget.events;
 }
 
-static int compute_counters(
-	const struct drawing *drawing, const struct ifp_scene *scene, struct ifp_counters *counters)
-{
-	return ifp_counters_compute(&scene->view.loaded,
-		ifp_counters_most_points(ifp_run_rank_count(drawing->run)), counters);
-}
-
-static int measure_rank(struct drawing *drawing, uint32_t i, struct ifp_plan *plan)
-{
-	IFP_CLEANUP_SCENE struct ifp_scene scene = {0};
-	IFP_CLEANUP_COUNTERS struct ifp_counters counters = {0};
-	const struct ifp_run_rank *rank = ifp_run_rank(drawing->run, i);
-	int err;
-
-	ifp_measure_rank(rank, i, drawing->pen.sink, plan, &drawing->pen.texts);
-	if (!rank->map)
-		return 0;
-	err = ifp_scene_load(drawing->run, i, &scene);
-	if (!err)
-		err = compute_counters(drawing, &scene, &counters);
-	if (err)
-		return err;
-	ifp_measure_counters(&counters, drawing->pen.sink, plan, &drawing->pen.texts);
-	return ifp_measure_scene(&scene, i, drawing->pen.sink, plan, &drawing->pen.texts);
-}
-
-/* The first pass: up to which level the picture fits. */
-static int choose_level(struct drawing *drawing, uint16_t *level)
-{
-	IFP_CLEANUP_FREE struct ifp_plan *plan = calloc(1, sizeof(*plan));
-	const struct ifp_sink *sink = drawing->pen.sink;
-	uint32_t ranks = ifp_run_rank_count(drawing->run);
-	struct ifp_size size;
-	int err = 0;
-
-	if (!plan)
-		return ifp_fail(-ENOMEM, "plan a timeline: out of memory");
-	if (sink->ops->frame_bytes)
-		plan->always.bytes = (int64_t)sink->ops->frame_bytes(sink, NOTE_BYTES);
-	for (uint32_t i = 0; i < ranks && !err; i++)
-		err = measure_rank(drawing, i, plan);
-	if (err)
-		return err;
-	err = ifp_plan_choose(plan, &sink->budget, level, &size);
-	return err ? ifp_account_too_little(&sink->budget, size, ranks) : 0;
-}
-
 static int draw_lanes(struct drawing *drawing)
 {
-	struct ifp_scene *scene = &drawing->scene;
+	struct ifp_scene *scene = drawing->scene;
 
 	ifp_pen_number_lanes(&drawing->pen, scene);
 	if (drawing->pen.last_lane > IFP_MEASURE_MAX_LANE)
@@ -94,16 +47,16 @@ static int draw_lanes(struct drawing *drawing)
 /* Steps of which only the end is known. */
 static void draw_step_ends(struct drawing *drawing)
 {
-	const struct ifp_steps *steps = &drawing->scene.view.steps;
+	const struct ifp_steps *steps = &drawing->scene->view.steps;
 
 	for (uint32_t i = 0; i < steps->count; i++)
 		if (!steps->items[i].whole)
-			ifp_pen_step_end(&drawing->pen, &drawing->scene, i);
+			ifp_pen_step_end(&drawing->pen, drawing->scene, i);
 }
 
 static int draw_moments(struct drawing *drawing, struct ifp_rank_account *account)
 {
-	const struct ifp_scene *scene = &drawing->scene;
+	const struct ifp_scene *scene = drawing->scene;
 	uint16_t level = drawing->account.level;
 	int err = 0;
 
@@ -126,7 +79,7 @@ static int draw_moments(struct drawing *drawing, struct ifp_rank_account *accoun
 
 static void draw_flows(struct drawing *drawing, struct ifp_rank_account *account)
 {
-	const struct ifp_scene *scene = &drawing->scene;
+	const struct ifp_scene *scene = drawing->scene;
 
 	for (uint32_t i = 0; i < scene->flows.count; i++) {
 		if (ifp_element_flow_level(scene, i) <= drawing->account.level)
@@ -139,13 +92,13 @@ static void draw_flows(struct drawing *drawing, struct ifp_rank_account *account
 /* Viewers show them above the lanes of their rank. */
 static int draw_counters(struct drawing *drawing)
 {
-	const struct ifp_scene *scene = &drawing->scene;
+	const struct ifp_scene *scene = drawing->scene;
 	IFP_CLEANUP_COUNTERS struct ifp_counters counters = {0};
 	int err;
 
 	if (drawing->account.level < IFP_LEVEL_COUNTERS)
 		return 0;
-	err = compute_counters(drawing, scene, &counters);
+	err = ifp_survey_counters(drawing->run, scene, &counters);
 	for (uint32_t i = 0; i < counters.count && !err; i++)
 		ifp_pen_counter(&drawing->pen, &counters.items[i],
 			scene->view.lanes.rows[scene->steps_row].first_tid);
@@ -155,7 +108,7 @@ static int draw_counters(struct drawing *drawing)
 static int account_folding(struct drawing *drawing, const struct ifp_folding *folding,
 	struct ifp_rank_account *account)
 {
-	const struct ifp_rank_categories *categories = &drawing->scene.nodes.categories;
+	const struct ifp_rank_categories *categories = &drawing->scene->nodes.categories;
 	int err = 0;
 
 	account->shown += folding->shown;
@@ -171,10 +124,10 @@ static int account_folding(struct drawing *drawing, const struct ifp_folding *fo
 static int draw_slices(struct drawing *drawing, struct ifp_rank_account *account)
 {
 	IFP_CLEANUP_FREE uint64_t *by_category =
-		calloc(drawing->scene.nodes.categories.count + 1u, sizeof(*by_category));
+		calloc(drawing->scene->nodes.categories.count + 1u, sizeof(*by_category));
 	IFP_CLEANUP(ifp_folding_free)
 	struct ifp_folding folding = {
-		.scene = &drawing->scene,
+		.scene = drawing->scene,
 		.pen = &drawing->pen,
 		.level = drawing->account.level,
 		.by_category = by_category,
@@ -203,26 +156,69 @@ static int draw_scene(struct drawing *drawing)
 	if (err)
 		return err;
 	draw_flows(drawing, &account);
-	err = ifp_account_scene(&drawing->account, &drawing->scene);
+	err = ifp_account_scene(&drawing->account, drawing->scene);
 	if (err)
 		return err;
-	return ifp_account_rank(&drawing->account, drawing->scene.view.rank, &account);
+	return ifp_account_rank(&drawing->account, drawing->scene->view.rank, &account);
 }
 
-static int draw_rank(struct drawing *drawing, uint32_t i)
+static void drop_scene(void *scene)
 {
+	ifp_scene_free(scene);
+	free(scene);
+}
+
+/* By any thread. A rank without a map has none. */
+static int read_scene(void *context, uint32_t i, void **out)
+{
+	const struct drawing *drawing = context;
+	struct ifp_scene *scene;
+	int err;
+
+	if (!ifp_run_rank(drawing->run, i)->map)
+		return 0;
+	if (drawing->kept[i]) {
+		*out = IFP_TAKE_PTR(drawing->kept[i]);
+		return 0;
+	}
+	scene = calloc(1, sizeof(*scene));
+	if (!scene)
+		return ifp_fail(-ENOMEM, "draw a timeline: out of memory");
+	err = ifp_scene_read(drawing->run, i, scene);
+	if (err)
+		free(scene);
+	else
+		*out = scene;
+	return err;
+}
+
+static int draw_rank(void *context, uint32_t i, void *result)
+{
+	struct drawing *drawing = context;
 	const struct ifp_run_rank *rank = ifp_run_rank(drawing->run, i);
 	int err;
 
 	ifp_pen_rank(&drawing->pen, rank, i);
-	if (!rank->map)
+	if (!result)
 		return ifp_account_left_out(&drawing->account, rank, drawing->pen.sink->label,
 			rank->event_count, "nothing is known of this rank's clock");
-	err = ifp_scene_load(drawing->run, i, &drawing->scene);
+	drawing->scene = result;
+	err = ifp_run_report_damage(drawing->run, i);
 	if (!err)
 		err = draw_scene(drawing);
-	ifp_scene_free(&drawing->scene);
+	drop_scene(result);
 	return err;
+}
+
+static int draw_ranks(struct drawing *drawing)
+{
+	return ifp_relay_run(&(struct ifp_relay){
+		.count = ifp_run_rank_count(drawing->run),
+		.context = drawing,
+		.work = read_scene,
+		.take = draw_rank,
+		.drop = drop_scene,
+	});
 }
 
 static int draw_note(struct drawing *drawing)
@@ -252,17 +248,29 @@ static int draw(struct drawing *drawing)
 
 	drawing->account.level = IFP_LEVEL_FULL;
 	if (has_budget(drawing->pen.sink))
-		err = choose_level(drawing, &drawing->account.level);
+		err = ifp_survey(
+			drawing->run, drawing->pen.sink, drawing->kept, &drawing->account.level);
 	drawing->pen.brief = drawing->account.level != IFP_LEVEL_FULL;
-	for (uint32_t i = 0; i < ifp_run_rank_count(drawing->run) && !err; i++)
-		err = draw_rank(drawing, i);
+	if (!err)
+		err = draw_ranks(drawing);
 	if (!err)
 		err = draw_note(drawing);
 	return err ? err : ifp_pen_status(&drawing->pen);
 }
 
+static void drawing_free(struct drawing *drawing)
+{
+	for (uint32_t i = 0; drawing->kept && i < ifp_run_rank_count(drawing->run); i++)
+		if (drawing->kept[i])
+			drop_scene(drawing->kept[i]);
+	free(drawing->kept);
+	ifp_pen_free(&drawing->pen);
+	ifp_account_free(&drawing->account);
+}
+
 int ifp_picture_draw(struct ifp_run *run, struct ifp_sink *sink)
 {
+	IFP_CLEANUP(drawing_free)
 	struct drawing drawing = {
 		.run = run,
 		.pen = {.sink = sink},
@@ -270,9 +278,9 @@ int ifp_picture_draw(struct ifp_run *run, struct ifp_sink *sink)
 		.start_ns = INT64_MAX,
 		.end_ns = INT64_MIN,
 	};
-	int err = draw(&drawing);
 
-	ifp_pen_free(&drawing.pen);
-	ifp_account_free(&drawing.account);
-	return err;
+	drawing.kept = calloc(ifp_run_rank_count(run) + 1u, sizeof(*drawing.kept));
+	if (!drawing.kept)
+		return ifp_fail(-ENOMEM, "draw a timeline: out of memory");
+	return draw(&drawing);
 }

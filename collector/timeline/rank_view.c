@@ -76,10 +76,10 @@ static int find_lanes(struct ifp_rank_view *view)
 	return 0;
 }
 
-int ifp_rank_view_load(struct ifp_run *run, uint32_t i, struct ifp_rank_view *view)
+int ifp_rank_view_read(struct ifp_run *run, uint32_t i, struct ifp_rank_view *view)
 {
 	IFP_CLEANUP_RANK_VIEW struct ifp_rank_view loading = {.rank = ifp_run_rank(run, i)};
-	int err = ifp_run_load_events(run, i, &loading.loaded);
+	int err = ifp_run_read_events(run, i, &loading.loaded);
 
 	drop_misplaced(&loading);
 	if (!err)
@@ -95,6 +95,13 @@ int ifp_rank_view_load(struct ifp_run *run, uint32_t i, struct ifp_rank_view *vi
 	*view = loading;
 	loading = (struct ifp_rank_view){0};
 	return 0;
+}
+
+int ifp_rank_view_load(struct ifp_run *run, uint32_t i, struct ifp_rank_view *view)
+{
+	int err = ifp_rank_view_read(run, i, view);
+
+	return err ? err : ifp_run_report_damage(run, i);
 }
 
 void ifp_rank_view_free(struct ifp_rank_view *view)

@@ -128,14 +128,15 @@ static int order_lanes(struct ifp_scene *scene)
 	scene->moments = calloc(scene->moment_count + 1u, sizeof(*scene->moments));
 	if (!next || !scene->moments)
 		return ifp_fail(-ENOMEM, "out of memory for %u moments", scene->moment_count);
-	sort_moments(scene, next);
+	if (scene->moment_count)
+		sort_moments(scene, next);
 	return 0;
 }
 
-int ifp_scene_load(struct ifp_run *run, uint32_t i, struct ifp_scene *scene)
+int ifp_scene_read(struct ifp_run *run, uint32_t i, struct ifp_scene *scene)
 {
 	IFP_CLEANUP_SCENE struct ifp_scene loading = {0};
-	int err = ifp_rank_view_load(run, i, &loading.view);
+	int err = ifp_rank_view_read(run, i, &loading.view);
 
 	if (!err)
 		err = add_slices(&loading);
@@ -155,6 +156,13 @@ int ifp_scene_load(struct ifp_run *run, uint32_t i, struct ifp_scene *scene)
 	*scene = loading;
 	loading = (struct ifp_scene){0};
 	return 0;
+}
+
+int ifp_scene_load(struct ifp_run *run, uint32_t i, struct ifp_scene *scene)
+{
+	int err = ifp_scene_read(run, i, scene);
+
+	return err ? err : ifp_run_report_damage(run, i);
 }
 
 void ifp_scene_free(struct ifp_scene *scene)

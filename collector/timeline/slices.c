@@ -65,12 +65,45 @@ static bool place(struct ifp_slices *slices, uint32_t i, uint32_t *top, uint32_t
 	return false;
 }
 
+static bool is_sorted(const struct ifp_slices *slices)
+{
+	for (uint32_t i = 1; i < slices->count; i++)
+		if (compare(&slices->items[i - 1], &slices->items[i]) > 0)
+			return false;
+	return true;
+}
+
+/*
+ * By lane, otherwise as they are: events come by start and length, so that is mostly all there is
+ * to sort. Without memory for it they stay as they are, too.
+ */
+static void part_lanes(struct ifp_slices *slices, uint32_t lane_count)
+{
+	IFP_CLEANUP_FREE uint32_t *next = calloc(lane_count + 1u, sizeof(*next));
+	struct ifp_slice *parted = calloc(slices->count + 1u, sizeof(*parted));
+
+	if (!next || !parted) {
+		free(parted);
+		return;
+	}
+	for (uint32_t i = 0; i < slices->count; i++)
+		next[slices->items[i].lane + 1]++;
+	for (uint32_t lane = 0; lane < lane_count; lane++)
+		next[lane + 1] += next[lane];
+	for (uint32_t i = 0; i < slices->count; i++)
+		parted[next[slices->items[i].lane]++] = slices->items[i];
+	free(slices->items);
+	slices->items = parted;
+	slices->capacity = slices->count + 1u;
+}
+
 uint32_t ifp_slices_arrange(struct ifp_slices *slices, struct ifp_lanes *lanes)
 {
 	uint32_t top[IFP_MAX_SUBLANES];
 	uint32_t left_out = 0;
 
-	if (slices->count)
+	part_lanes(slices, lanes->count);
+	if (!is_sorted(slices))
 		qsort(slices->items, slices->count, sizeof(*slices->items), compare);
 	for (uint32_t i = 0; i < slices->count;) {
 		struct ifp_lane_row *row = &lanes->rows[slices->items[i].lane];

@@ -15,6 +15,7 @@ import os
 import pathlib
 import sys
 import unittest
+import zlib
 
 import harness
 
@@ -309,6 +310,22 @@ class Options(Budget):
                 self.assertIn((e["pid"], e["tid"], e["ts"]), starts)
                 halves[e["id"]].append(e["ph"])
         self.assertFalse([one for one in halves.values() if one != ["s", "f"]])
+
+    def test_the_file_is_one_gzip_member_and_the_same_with_one_core(self):
+        archive = self.random_archive(15)
+        self.draw(archive, "--budget", "400KB")
+        (path,) = (self.output / "merged").glob("*.gz")
+        packed = path.read_bytes()
+        reader = zlib.decompressobj(31)
+        reader.decompress(packed)
+        self.assertTrue(reader.eof)
+        self.assertEqual(reader.unused_data, b"")
+        cores = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {min(cores)})
+        self.addCleanup(os.sched_setaffinity, 0, cores)
+        self.draw(archive, "--budget", "400KB")
+        (path,) = (self.output / "merged").glob("*.gz")
+        self.assertEqual(path.read_bytes(), packed)
 
     def test_what_is_folded_is_told(self):
         archive = self.random_archive(12)

@@ -151,8 +151,9 @@ int ifp_archive_reader_load(
 		return 0;
 	if (err == -EBADMSG && !reader->found_damaged[i]) {
 		reader->found_damaged[i] = true;
-		reader->damage.damaged_frames++;
-		reader->damage.damaged_bytes += ifp_archive_place_end(place) - place->offset;
+		__atomic_fetch_add(&reader->damage.damaged_frames, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&reader->damage.damaged_bytes,
+			ifp_archive_place_end(place) - place->offset, __ATOMIC_RELAXED);
 	}
 	return ifp_fail(err, "read frame %llu of %s", (unsigned long long)i, reader->path);
 }

@@ -62,18 +62,6 @@ static void flush(struct ifp_chrome_writer *writer)
 	ifp_buf_clear(&writer->chunk);
 }
 
-static void append_unsigned(struct ifp_buf *buf, uint64_t value, unsigned int min_digits)
-{
-	char digits[20];
-	unsigned int count = 0;
-
-	do {
-		digits[sizeof(digits) - ++count] = (char)('0' + value % 10);
-		value /= 10;
-	} while (value || count < min_digits);
-	ifp_buf_append(buf, digits + sizeof(digits) - count, count);
-}
-
 /* Appends the minus sign where there is one; gives the absolute value, also of INT64_MIN. */
 static uint64_t append_sign(struct ifp_buf *buf, int64_t value)
 {
@@ -93,9 +81,9 @@ static void append_us(struct ifp_buf *buf, const char *key, int64_t ns, int64_t 
 		ifp_buf_append_u8(buf, '-');
 		absolute = 0 - absolute;
 	}
-	append_unsigned(buf, absolute / 1000, 1);
+	ifp_buf_append_unsigned(buf, absolute / 1000, 1);
 	ifp_buf_append_u8(buf, '.');
-	append_unsigned(buf, absolute % 1000, 3);
+	ifp_buf_append_unsigned(buf, absolute % 1000, 3);
 }
 
 static void append_place(struct ifp_buf *buf, const char *key, int64_t number, struct ifp_str text)
@@ -104,7 +92,7 @@ static void append_place(struct ifp_buf *buf, const char *key, int64_t number, s
 	if (text.len_bytes)
 		ifp_buf_append(buf, text.ptr, text.len_bytes);
 	else
-		append_unsigned(buf, append_sign(buf, number), 1);
+		ifp_buf_append_unsigned(buf, append_sign(buf, number), 1);
 }
 
 static void append_quoted(struct ifp_buf *buf, const char *key, struct ifp_str text)
@@ -130,7 +118,7 @@ void ifp_chrome_element_append(struct ifp_buf *buf, const struct ifp_chrome_elem
 		append_us(buf, ",\"dur\":", element->dur_ns, 0);
 	if (element->has_id) {
 		ifp_buf_append_text(buf, ",\"id\":");
-		append_unsigned(buf, element->id, 1);
+		ifp_buf_append_unsigned(buf, element->id, 1);
 	}
 	if (element->args.len_bytes) {
 		ifp_buf_append_text(buf, ",\"args\":");
@@ -157,7 +145,7 @@ static uint64_t digits(uint64_t value)
 {
 	uint64_t count = 1;
 
-	for (; value >= 10; value /= 10)
+	for (uint64_t limit = 10; value >= limit && count < 20; limit *= 10)
 		count++;
 	return count;
 }

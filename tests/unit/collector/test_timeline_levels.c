@@ -81,15 +81,16 @@ static void a_level_says_what_it_folds(void **state)
 	(void)state;
 	assert_text(10, "every 32 steps of a lane are folded");
 	assert_text(IFP_LEVEL_STEP, "every step of a lane is folded");
-	assert_text(IFP_LEVEL_MARKS, "everything but steps, collectives and marks is folded");
+	assert_text(IFP_LEVEL_STEPS, "everything but steps is folded");
 	assert_text(IFP_LEVEL_COUNTERS,
 		"everything but steps, collectives, marks and the longest events is folded");
-	assert_text(IFP_LEVEL_COPIES, "everything but steps, collectives, marks, the longest "
-				      "events and copies is folded");
+	assert_text(ifp_level_of(IFP_SUBJECT_COLLECTIVE, false, 12288),
+		"collectives shorter than 12.2 us, marks, copies, kernels and outermost "
+		"operators, launches, inner operators, Python frames and others are folded");
 	assert_text(ifp_level_of(IFP_SUBJECT_FRAME, false, 12288),
-		"Python frames shorter than 12.3 us and others are folded");
+		"Python frames shorter than 12.2 us and others are folded");
 	assert_text(ifp_level_of(IFP_SUBJECT_OPERATOR, false, 1 << 20),
-		"inner operators shorter than 1.05 ms, Python frames and others are folded");
+		"inner operators shorter than 1.04 ms, Python frames and others are folded");
 	assert_text(IFP_LEVEL_MOMENTS, "long args are shortened");
 }
 

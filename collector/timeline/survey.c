@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/timeline/survey.h"
+
+#include "collector/timeline/account.h"
+#include "collector/timeline/measure.h"
+#include "collector/timeline/relay.h"
+#include "core/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Bytes of the note: struct ifp_shown's text, with every character escaped. */
+#define NOTE_BYTES (6 * sizeof(((struct ifp_shown *)NULL)->text))
+
+/* Scenes that are measured are kept for drawing up to so many events of all ranks. */
+#define KEPT_EVENTS 400000u
+
+struct measuring {
+	struct ifp_run *run;
+	const struct ifp_sink *sink;
+	struct ifp_plan *plan;	 /* of all ranks */
+	struct ifp_scene **kept; /* by rank; NULL = read again */
+	uint64_t kept_events;
+};
+
+/* Of one rank. */
+struct measured {
+	struct ifp_plan plan;
+	struct ifp_scene scene;
+};
+
+int ifp_survey_counters(
+	const struct ifp_run *run, const struct ifp_scene *scene, struct ifp_counters *counters)
+{
+	return ifp_counters_compute(
+		&scene->view.loaded, ifp_counters_most_points(ifp_run_rank_count(run)), counters);
+}
+
+static void drop_measured(void *result)
+{
+	struct measured *measured = result;
+
+	ifp_scene_free(&measured->scene);
+	free(measured);
+}
+
+static void cleanup_measured(struct measured **measured)
+{
+	if (*measured)
+		drop_measured(*measured);
+}
+
+static int measure_scene(const struct measuring *measuring, uint32_t i, struct measured *measured,
+	struct ifp_element_texts *texts)
+{
+	IFP_CLEANUP_COUNTERS struct ifp_counters counters = {0};
+	int err = ifp_scene_read(measuring->run, i, &measured->scene);
+
+	if (!err)
+		err = ifp_survey_counters(measuring->run, &measured->scene, &counters);
+	if (err)
+		return err;
+	ifp_measure_counters(&counters, measuring->sink, &measured->plan, texts);
+	return ifp_measure_scene(&measured->scene, i, measuring->sink, &measured->plan, texts);
+}
+
+/* The size of one rank, by any thread. */
+static int measure_rank(void *context, uint32_t i, void **out)
+{
+	const struct measuring *measuring = context;
+	const struct ifp_run_rank *rank = ifp_run_rank(measuring->run, i);
+	IFP_CLEANUP(ifp_element_texts_free) struct ifp_element_texts texts = {0};
+	IFP_CLEANUP(cleanup_measured) struct measured *measured = calloc(1, sizeof(*measured));
+	int err = 0;
+
+	if (!measured)
+		return ifp_fail(-ENOMEM, "plan a timeline: out of memory");
+	ifp_measure_rank(rank, i, measuring->sink, &measured->plan, &texts);
+	if (rank->map)
+		err = measure_scene(measuring, i, measured, &texts);
+	if (!err && texts.failed)
+		err = ifp_fail(-ENOMEM, "out of memory for the texts of a timeline");
+	if (!err)
+		*out = IFP_TAKE_PTR(measured);
+	return err;
+}
+
+static struct ifp_scene *keep_scene(struct measuring *measuring, struct ifp_scene *scene)
+{
+	struct ifp_scene *kept;
+
+	if (!scene->view.rank || measuring->kept_events + scene->view.loaded.count > KEPT_EVENTS)
+		return NULL;
+	kept = malloc(sizeof(*kept));
+	if (!kept)
+		return NULL;
+	measuring->kept_events += scene->view.loaded.count;
+	*kept = *scene;
+	*scene = (struct ifp_scene){0};
+	return kept;
+}
+
+static int add_measured(void *context, uint32_t i, void *result)
+{
+	struct measuring *measuring = context;
+	struct measured *measured = result;
+
+	ifp_plan_merge(measuring->plan, &measured->plan);
+	measuring->kept[i] = keep_scene(measuring, &measured->scene);
+	drop_measured(measured);
+	return 0;
+}
+
+int ifp_survey(
+	struct ifp_run *run, const struct ifp_sink *sink, struct ifp_scene **kept, uint16_t *level)
+{
+	IFP_CLEANUP_FREE struct ifp_plan *plan = calloc(1, sizeof(*plan));
+	struct measuring measuring = {run, sink, plan, kept, 0};
+	const struct ifp_relay relay = {
+		.count = ifp_run_rank_count(run),
+		.context = &measuring,
+		.work = measure_rank,
+		.take = add_measured,
+		.drop = drop_measured,
+	};
+	struct ifp_size size;
+	int err;
+
+	if (!plan)
+		return ifp_fail(-ENOMEM, "plan a timeline: out of memory");
+	if (sink->ops->frame_bytes)
+		plan->always.bytes = (int64_t)sink->ops->frame_bytes(sink, NOTE_BYTES);
+	err = ifp_relay_run(&relay);
+	if (err)
+		return err;
+	err = ifp_plan_choose(plan, &sink->budget, level, &size);
+	return err ? ifp_account_too_little(&sink->budget, size, relay.count) : 0;
+}
