@@ -53,6 +53,7 @@ static const struct ifp_option options[] = {
 	{.name = "spool-size", .argument = "BYTES", .type = IFP_OPTION_BYTES,
 		.offset = OFFSET(spool_bytes),
 		.doc = "Disk space in $TMPDIR for what the collector cannot take yet. Default: 1GiB."},
+	IFP_TIMELINE_FORMATS_OPTION(struct ifp_agent_options, limits, IFP_TIMELINE_VARIABLE),
 	IFP_TIMELINE_OPTIONS(struct ifp_agent_options, limits, IFP_TIMELINE_VARIABLE),
 	{.name = "quiet", .letter = 'q', .type = IFP_OPTION_FLAG, .offset = OFFSET(quiet),
 		.doc = "Print warnings and errors only."},

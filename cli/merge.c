@@ -7,6 +7,7 @@
 #include "collector/import/import.h"
 #include "collector/import/team.h"
 #include "collector/outputs.h"
+#include "collector/timeline/timeline.h"
 #include "core/buf.h"
 #include "core/error.h"
 #include "core/identity.h"
@@ -68,6 +69,7 @@ static const struct ifp_option options[] = {
 		       "missing, or it is not certain which file is which rank.",
 		.type = IFP_OPTION_FLAG,
 		.offset = offsetof(struct values, strict)},
+	IFP_TIMELINE_FORMATS_OPTION(struct values, limits, IFP_TIMELINE_NO_VARIABLE),
 	IFP_TIMELINE_OPTIONS(struct values, limits, IFP_TIMELINE_NO_VARIABLE),
 	{.name = "json",
 		.environment = "",
@@ -334,7 +336,8 @@ static const char *find_misuse(const struct values *v, char *text, size_t size_b
 		return "-o DIR is missing";
 	if (v->in_order && v->rank_from)
 		return "--in-order and --rank-from exclude each other";
-	if (v->rank_from && ifp_import_check_rank_from(v->rank_from))
+	if ((v->rank_from && ifp_import_check_rank_from(v->rank_from)) ||
+		ifp_timeline_check(&v->limits))
 		return ifp_error_text(text, size_bytes);
 	return NULL;
 }

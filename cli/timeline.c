@@ -28,11 +28,14 @@ static const struct ifp_option options[] = {
 		.doc = "The directory to write to; it is made when there is none.",
 		.type = IFP_OPTION_TEXT,
 		.offset = offsetof(struct values, output)},
+	IFP_TIMELINE_FORMATS_OPTION(struct values, limits, IFP_TIMELINE_NO_VARIABLE),
 	IFP_TIMELINE_OPTIONS(struct values, limits, IFP_TIMELINE_NO_VARIABLE),
 };
 
 static const struct ifp_command_section sections[] = {
 	{"FILES", "merged/\n\tall ranks on one time axis, to look at\n\n"
+		  "plugins/profile/START/\n\tone file for each rank, for TensorBoard's xprof "
+		  "plug-in; a new directory for each drawing\n\n"
 		  "ranks/\n\tone file for each rank, for the analyses of TensorBoard's plug-in\n\n"
 		  "report.txt, report.json\n\tthe verdict and the facts behind it\n"},
 };
@@ -108,6 +111,8 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 
 	if (!v->output)
 		return ifp_verb_usage(&ifp_verb_timeline, "-o DIR is missing");
+	if (ifp_timeline_check(&v->limits))
+		return ifp_verb_usage(&ifp_verb_timeline, "%s", ifp_error_cause(0));
 	err = ifp_verb_archive(arguments->items[0], path);
 	if (!err)
 		err = ifp_run_open(path, &archive);

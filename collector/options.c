@@ -71,6 +71,7 @@ static const struct ifp_option options[] = {
 		.environment = "INFPROF_COLLECTOR_IDLE_TIMEOUT",
 		.offset = OFFSET(idle_ns),
 		.doc = "Exit when no agent has come for so long after the start. Default: 1min."},
+	IFP_TIMELINE_FORMATS_OPTION(struct ifp_collector_options, limits, OWN_VARIABLE),
 	IFP_TIMELINE_OPTIONS(struct ifp_collector_options, limits, OWN_VARIABLE),
 	{.name = "ready-fd",
 		.argument = "FD",

@@ -89,19 +89,42 @@ static void add_merged(cJSON *files, const struct ifp_timeline_file *file)
 	cJSON_AddNumberToObject(item, "recorded_events", (double)file->shown.recorded);
 }
 
-/* The merged timeline, and the files of all ranks in one line: there may be a thousand. */
-static void add_drawn(cJSON *files, const struct ifp_timeline_result *result, const char *output)
+static size_t directory_bytes(const char *path)
 {
-	IFP_CLEANUP_FREE char *ranks = NULL;
+	const char *slash = strrchr(path, '/');
+
+	return slash ? (size_t)(slash - path) : 0;
+}
+
+/* Files of ranks in the directory of the first one, all in one line: there may be a thousand. */
+static uint32_t add_ranks(cJSON *files, const struct ifp_timeline_file *first, uint32_t count)
+{
+	size_t len_bytes = directory_bytes(first->path);
+	IFP_CLEANUP_FREE char *directory = strndup(first->path, len_bytes);
 	uint64_t bytes = 0;
+	uint32_t n = 0;
 	struct stat st;
 
-	if (result->count)
-		add_merged(files, &result->files[0]);
-	for (uint32_t i = 1; i < result->count; i++)
-		bytes += stat(result->files[i].path, &st) ? 0 : (uint64_t)st.st_size;
-	if (result->count > 1 && asprintf(&ranks, "%s/ranks", output) > 0)
-		cJSON_AddNumberToObject(add_place(files, ranks, bytes), "files", result->count - 1);
+	for (; n < count && first[n].rank != IFP_FRAME_NO_RANK &&
+		directory_bytes(first[n].path) == len_bytes &&
+		!strncmp(first[n].path, first->path, len_bytes);
+		n++)
+		bytes += stat(first[n].path, &st) ? 0 : (uint64_t)st.st_size;
+	if (directory)
+		cJSON_AddNumberToObject(add_place(files, directory, bytes), "files", n);
+	return n;
+}
+
+static void add_drawn(cJSON *files, const struct ifp_timeline_result *result)
+{
+	uint32_t i = 0;
+
+	while (i < result->count) {
+		if (result->files[i].rank == IFP_FRAME_NO_RANK)
+			add_merged(files, &result->files[i++]);
+		else
+			i += add_ranks(files, &result->files[i], result->count - i);
+	}
 }
 
 static void draw_timeline(struct ifp_run *run, const char *output,
@@ -117,7 +140,7 @@ static void draw_timeline(struct ifp_run *run, const char *output,
 		add_line(lines, text);
 		return;
 	}
-	add_drawn(files, &result, output);
+	add_drawn(files, &result);
 	if (result.count && result.files[0].shown.text[0]) {
 		snprintf(text, sizeof(text), "merged/: %s", result.files[0].shown.text);
 		add_line(lines, text);

@@ -5,6 +5,7 @@
 #include "collector/receive/directory.h"
 #include "collector/receive/server.h"
 #include "collector/receive/session.h"
+#include "collector/timeline/timeline.h"
 #include "core/cleanup.h"
 #include "core/error.h"
 
@@ -63,7 +64,7 @@ static int check_options(const struct ifp_collector_options *options)
 		return ifp_fail(-EINVAL, "the name of the output directory is empty");
 	if (options->ready_fd != STDOUT_FILENO && fcntl((int)options->ready_fd, F_GETFD) < 0)
 		return ifp_fail(-EINVAL, "--ready-fd %d is not open", (int)options->ready_fd);
-	return 0;
+	return ifp_timeline_check(&options->limits);
 }
 
 static int set_up(const struct ifp_collector_options *options, struct ifp_session_config *config,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much of a run is drawn, as the user chooses it: the same options of infprof-agent (which
- * hands them to the collector that it starts), infprof-collector, infprof merge and infprof
+ * What of a run is drawn and how much, as the user chooses it: the same options of infprof-agent
+ * (which hands them to the collector that it starts), infprof-collector, infprof merge and infprof
  * timeline.
  */
 #pragma once
@@ -15,7 +15,11 @@ struct ifp_timeline_limits {
 	int64_t merged_events; /* slices, folds, instants, ends of arrows in it; 0 = no limit */
 	int64_t ranks_bytes;   /* JSON of all files in ranks/ together, unpacked; 0 = no limit */
 	int64_t ranks_files;   /* 0 = no limit */
+	const char *formats;   /* names, with commas between; NULL = IFP_TIMELINE_FORMATS_DEFAULT */
 };
+
+/* collector/timeline/timeline.c has the table of formats. */
+#define IFP_TIMELINE_FORMATS_DEFAULT "pytorch"
 
 /* What TensorBoard's plug-in loads and a browser draws within seconds: docs/timeline.md. */
 #define IFP_TIMELINE_MERGED_BYTES INT64_C(64000000)
@@ -71,4 +75,14 @@ struct ifp_timeline_limits {
 		       "Default: 16.",                                                             \
 		.type = IFP_OPTION_INT, .offset = offsetof(values, member.ranks_files), .min = 0,  \
 		.max = IFP_TIMELINE_MAX_FILES,                                                     \
+	}
+
+/* As above, for what is drawn at all. */
+#define IFP_TIMELINE_FORMATS_OPTION(values, member, variable)                                      \
+	{                                                                                          \
+		.name = "formats", .argument = "LIST", .environment = variable("FORMATS"),         \
+		.doc = "What to draw, with commas between: pytorch (merged/ and ranks/, for "      \
+		       "TensorBoard's PyTorch plug-in), xplane (plugins/, for its xprof "          \
+		       "plug-in). Default: " IFP_TIMELINE_FORMATS_DEFAULT ".",                     \
+		.type = IFP_OPTION_TEXT, .offset = offsetof(values, member.formats),               \
 	}

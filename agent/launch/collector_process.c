@@ -69,6 +69,8 @@ static void make_arguments(const struct ifp_collector_request *request, struct a
 	if (request->key_file)
 		add_option(a, "--key-file", request->key_file);
 	add_limits(a, &request->limits);
+	if (request->limits.formats)
+		add_option(a, "--formats", request->limits.formats);
 	a->argv[a->count] = NULL;
 }
 

@@ -4,6 +4,7 @@
 #include "collector/timeline/picture.h"
 #include "collector/timeline/ranks.h"
 #include "collector/timeline/sink_chrome.h"
+#include "collector/timeline/sink_xplane.h"
 #include "core/buf.h"
 #include "core/cleanup.h"
 #include "core/error.h"
@@ -12,6 +13,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 static int make_directory(const char *path)
@@ -42,6 +44,17 @@ int ifp_timeline_result_add(
 	return 0;
 }
 
+/* Closes or abandons the sink. */
+static int draw_into(struct ifp_run *run, struct ifp_sink *sink, struct ifp_timeline_result *result)
+{
+	int err = ifp_picture_draw(run, sink);
+
+	if (!err)
+		return sink->ops->close(sink, result);
+	sink->ops->abandon(sink);
+	return err;
+}
+
 static int draw_merged(struct ifp_run *run, const char *output_dir,
 	const struct ifp_timeline_limits *limits, struct ifp_timeline_result *result)
 {
@@ -57,41 +70,106 @@ static int draw_merged(struct ifp_run *run, const char *output_dir,
 	err = ifp_buf_status(&path);
 	if (!err)
 		err = ifp_sink_chrome_open((const char *)path.data, run, &budget, &sink);
-	if (err)
-		return err;
-	err = ifp_picture_draw(run, sink);
-	if (!err)
-		return sink->ops->close(sink, result);
-	sink->ops->abandon(sink);
-	return err;
+	return err ? err : draw_into(run, sink, result);
 }
 
-static int make_directories(const char *output_dir)
+static int make_below(const char *output_dir, const char *name)
 {
 	IFP_CLEANUP_BUF struct ifp_buf path = {0};
-	int err = make_directory(output_dir);
+	int err;
 
-	for (int i = 0; i < 2 && !err; i++) {
-		ifp_buf_clear(&path);
-		ifp_buf_printf(&path, "%s/%s", output_dir, i ? "ranks" : "merged");
-		ifp_buf_append_u8(&path, 0);
-		err = ifp_buf_status(&path);
-		if (!err)
-			err = make_directory((const char *)path.data);
+	ifp_buf_printf(&path, "%s/%s", output_dir, name);
+	ifp_buf_append_u8(&path, 0);
+	err = ifp_buf_status(&path);
+	return err ? err : make_directory((const char *)path.data);
+}
+
+static int draw_pytorch(struct ifp_run *run, const char *output_dir,
+	const struct ifp_timeline_wish *wish, struct ifp_timeline_result *result)
+{
+	int err = make_below(output_dir, "merged");
+
+	if (!err)
+		err = make_below(output_dir, "ranks");
+	if (!err)
+		err = draw_merged(run, output_dir, &wish->limits, result);
+	return err ? err : ifp_ranks_draw(run, output_dir, span_ms(run), wish, result);
+}
+
+static int draw_xplane(struct ifp_run *run, const char *output_dir,
+	const struct ifp_timeline_wish *wish, struct ifp_timeline_result *result)
+{
+	struct ifp_sink *sink;
+	int err = ifp_sink_xplane_open(run, output_dir, &sink);
+
+	(void)wish;
+	return err ? err : draw_into(run, sink, result);
+}
+
+/* A new format is a row here and a word in the help of --formats (core/timeline_limits.h). */
+static const struct format {
+	const char *name;
+	int (*draw)(struct ifp_run *run, const char *output_dir,
+		const struct ifp_timeline_wish *wish, struct ifp_timeline_result *result);
+} formats[] = {
+	{"pytorch", draw_pytorch},
+	{"xplane", draw_xplane},
+};
+
+static int unknown_format(struct ifp_str name)
+{
+	IFP_CLEANUP_BUF struct ifp_buf names = {0};
+
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(formats); i++)
+		ifp_buf_printf(&names, "%s%s", i ? ", " : "", formats[i].name);
+	ifp_buf_append_u8(&names, 0);
+	return ifp_fail(-EINVAL, "\"" IFP_STR_FORMAT "\" is no format of a timeline; there are %s",
+		IFP_STR_ARGS(name), names.failed ? "others" : (const char *)names.data);
+}
+
+/* A bit for each format that the list names, by its place in the table. */
+static int choose(const char *list, uint32_t *chosen)
+{
+	uint32_t bits = 0;
+
+	if (!list || !*list)
+		list = IFP_TIMELINE_FORMATS_DEFAULT;
+	for (;;) {
+		const struct ifp_str name = {list, (uint32_t)strcspn(list, ",")};
+		size_t i = 0;
+
+		while (i < IFP_ARRAY_SIZE(formats) && !ifp_str_is(name, formats[i].name))
+			i++;
+		if (i == IFP_ARRAY_SIZE(formats))
+			return unknown_format(name);
+		bits |= UINT32_C(1) << i;
+		if (!list[name.len_bytes])
+			break;
+		list += name.len_bytes + 1;
 	}
-	return err;
+	*chosen = bits;
+	return 0;
+}
+
+int ifp_timeline_check(const struct ifp_timeline_limits *limits)
+{
+	uint32_t chosen;
+
+	return choose(limits->formats, &chosen);
 }
 
 int ifp_timeline_draw(struct ifp_run *run, const char *output_dir,
 	const struct ifp_timeline_wish *wish, struct ifp_timeline_result *result)
 {
 	IFP_CLEANUP(ifp_timeline_result_free) struct ifp_timeline_result drawn = {0};
-	int err = make_directories(output_dir);
+	uint32_t chosen = 0;
+	int err = choose(wish->limits.formats, &chosen);
 
 	if (!err)
-		err = draw_merged(run, output_dir, &wish->limits, &drawn);
-	if (!err)
-		err = ifp_ranks_draw(run, output_dir, span_ms(run), wish, &drawn);
+		err = make_directory(output_dir);
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(formats) && !err; i++)
+		if (chosen & UINT32_C(1) << i)
+			err = formats[i].draw(run, output_dir, wish, &drawn);
 	if (err)
 		return ifp_fail(err, "draw the timeline into %s", output_dir);
 	*result = drawn;

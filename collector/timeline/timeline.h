@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Draws a run for TensorBoard: below output_dir
+ * Draws a run for viewers, in one or several formats. "pytorch" is for TensorBoard's PyTorch
+ * plug-in: below output_dir
  *
  *   merged/all_0.<ms>.pt.trace.json.gz         all ranks on one time axis, to look at
  *   ranks/<host>_<rank>.<ms>.pt.trace.json.gz  one file per rank, for the plug-in's analyses:
@@ -9,6 +10,8 @@
  * The two are runs of their own, because the plug-in takes everything in one directory as one run.
  * <ms> is the start of the run in ms since the epoch, the same for all files: the plug-in compares
  * files of one span. The form is the one that torch-tb-profiler 0.4.3 reads.
+ *
+ * "xplane" is for its xprof plug-in (sink_xplane.h): plugins/profile/<start>/rankNNNN.xplane.pb.
  *
  * One rank is in memory at a time. What is not drawn becomes rows of the run's ledger
  * ("timeline-left-out"). Files appear whole or not at all.
@@ -45,10 +48,13 @@ struct ifp_timeline_file {
 };
 
 struct ifp_timeline_result {
-	struct ifp_timeline_file *files; /* the merged timeline first, then by rank */
+	struct ifp_timeline_file *files; /* by format; the merged timeline before those of ranks */
 	uint32_t count;
 	uint32_t common_steps; /* steps that the files in ranks/ hold; 0 = none were found */
 };
+
+/* -EINVAL, with a cause that names those that there are, when one of the formats is none. */
+int ifp_timeline_check(const struct ifp_timeline_limits *limits);
 
 /*
  * Makes the directories where needed. On failure no file of this call is half written; those that

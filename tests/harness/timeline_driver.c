@@ -340,7 +340,7 @@ static int usage(void)
 {
 	fprintf(stderr, "usage: timeline_driver [--windows COUNT] [--unaligned RANK] [--no-marks] "
 			"[--budget BYTES] [--ranks-budget BYTES] [--max-ranks-files N] [--first "
-			"RANK]... OUTPUT FILE...\n");
+			"RANK]... [--formats LIST] OUTPUT FILE...\n");
 	return 2;
 }
 
@@ -354,6 +354,7 @@ int main(int argc, char **argv)
 		{"ranks-budget", required_argument, NULL, 'b'},
 		{"max-ranks-files", required_argument, NULL, 'f'},
 		{"first", required_argument, NULL, 'r'},
+		{"formats", required_argument, NULL, 'F'},
 		{0},
 	};
 	struct driver driver = {.unaligned = -1,
@@ -369,6 +370,8 @@ int main(int argc, char **argv)
 			driver.wish.limits.ranks_bytes = strtoll(optarg, NULL, 10);
 		else if (c == 'f')
 			driver.wish.limits.ranks_files = strtoll(optarg, NULL, 10);
+		else if (c == 'F')
+			driver.wish.limits.formats = optarg;
 		else if (c == 'r' &&
 			 driver.wish.first_rank_count < IFP_ARRAY_SIZE(driver.first_ranks))
 			driver.first_ranks[driver.wish.first_rank_count++] =
