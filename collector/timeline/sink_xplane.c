@@ -100,14 +100,30 @@ static void release(struct xplane *xplane)
 	free(xplane);
 }
 
+/* Removes the directory in which the files were to be, and those around it where they are empty. */
+static void remove_directories(struct xplane *xplane)
+{
+	IFP_CLEANUP_BUF struct ifp_buf path = {0};
+
+	if (xplane->directory)
+		rmdir(xplane->directory);
+	if (!xplane->parent)
+		return;
+	ifp_buf_printf(&path, "%s/profile", xplane->parent);
+	ifp_buf_append_u8(&path, 0);
+	if (!path.failed)
+		rmdir((const char *)path.data);
+	rmdir(xplane->parent);
+}
+
 static void abandon(struct ifp_sink *sink)
 {
 	struct xplane *xplane = xplane_of(sink);
 
 	for (uint32_t i = 0; i < xplane->done.count; i++)
 		unlink(xplane->done.files[i].path);
-	if (xplane->directory)
-		rmdir(xplane->directory);
+	/* The writer's nameless files do not keep the directory from being removed. */
+	remove_directories(xplane);
 	release(xplane);
 }
 
@@ -254,7 +270,7 @@ int ifp_sink_xplane_open(struct ifp_run *run, const char *output_dir, struct ifp
 	xplane->run = run;
 	err = make_directories(xplane, output_dir);
 	if (err) {
-		release(xplane);
+		abandon(&xplane->sink);
 		return err;
 	}
 	*out = &xplane->sink;
