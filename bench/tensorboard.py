@@ -18,6 +18,7 @@ only the processor times mean anything.
 """
 
 import argparse
+import gzip
 import itertools
 import json
 import os
@@ -66,8 +67,9 @@ class Job:
         traces = folder / "traces"
         traces.mkdir()
         for rank in range(options.ranks):
-            source = options.traces[rank % len(options.traces)].resolve()
-            (traces / f"rank{rank:04}.json.gz").symlink_to(source)
+            # Not a link: what is one file is one rank.
+            shutil.copyfile(options.traces[rank % len(options.traces)],
+                            traces / f"rank{rank:04}.json.gz")
         self.infprof("merge", "--in-order", "--archive-only", *sorted(traces.iterdir()),
                      "-o", folder / "job")
 
@@ -82,6 +84,12 @@ class Job:
         if not size:
             shutil.rmtree(out / "ranks")
         return out
+
+    def held(self, out):
+        """What there is in ranks/ in the end, in words."""
+        files = list((out / "ranks").iterdir())
+        size = sum(len(gzip.decompress(path.read_bytes())) for path in files)
+        return f"{len(files)} files, {size / 1e6:.0f} MB"
 
 
 def processes_of(group):
@@ -190,6 +198,7 @@ def main():
             cases["merged", size] = job.draw(f"merged{size}", size)
         for files, size in itertools.product(options.files, options.sizes):
             cases[files, size] = job.draw(f"ranks{files}x{size}", options.beside, files, size)
+        held = {case: job.held(out) for case, out in cases.items() if case[0] != "merged"}
         samples = {case: [] for case in cases}
         print(f"{os.cpu_count()} cores, load average before {os.getloadavg()[0]:.1f}; "
               f"{options.ranks} ranks, {options.rounds} rounds", flush=True)
@@ -205,7 +214,7 @@ def main():
     table(f"ranks/ beside {options.beside} MB of merged",
           [("merged listed after s", "listed"), ("all listed after s", "ready"),
            ("processor s", "cpu"), ("MB in memory", "memory")],
-          [(f"{files} files, {size} MB", samples[files, size])
+          [(held[files, size], samples[files, size])
            for files, size in itertools.product(options.files, options.sizes)])
 
 
