@@ -139,7 +139,7 @@ static int join(char path[PATH_MAX], const char *directory, const char *name)
 /* -EEXIST when an earlier run has written there. */
 static int check_output(const char *output, char archive[PATH_MAX])
 {
-	static const char *const taken[] = {"merged", "ranks", "run.ifp"};
+	static const char *const taken[] = {"merged", "perfetto", "ranks", "run.ifp"};
 	int err = 0;
 
 	for (size_t i = 0; i < IFP_ARRAY_SIZE(taken) && !err; i++) {

@@ -89,7 +89,7 @@ static void print_files(const struct ifp_timeline_result *result)
 /* What a failure has left empty of a directory that was made for the timeline. */
 static void remove_empty(const char *output)
 {
-	static const char *const parts[] = {"merged", "ranks"};
+	static const char *const parts[] = {"merged", "ranks", "perfetto"};
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < IFP_ARRAY_SIZE(parts); i++)

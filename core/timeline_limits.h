@@ -83,6 +83,7 @@ struct ifp_timeline_limits {
 		.name = "formats", .argument = "LIST", .environment = variable("FORMATS"),         \
 		.doc = "What to draw, with commas between: pytorch (merged/ and ranks/, for "      \
 		       "TensorBoard's PyTorch plug-in), xplane (plugins/, for its xprof "          \
-		       "plug-in). Default: " IFP_TIMELINE_FORMATS_DEFAULT ".",                     \
+		       "plug-in), perfetto (perfetto/, for ui.perfetto.dev). "                     \
+		       "Default: " IFP_TIMELINE_FORMATS_DEFAULT ".",                               \
 		.type = IFP_OPTION_TEXT, .offset = offsetof(values, member.formats),               \
 	}

@@ -4,6 +4,7 @@
 #include "collector/timeline/picture.h"
 #include "collector/timeline/ranks.h"
 #include "collector/timeline/sink_chrome.h"
+#include "collector/timeline/sink_perfetto.h"
 #include "collector/timeline/sink_xplane.h"
 #include "core/buf.h"
 #include "core/cleanup.h"
@@ -106,6 +107,23 @@ static int draw_xplane(struct ifp_run *run, const char *output_dir,
 	return err ? err : draw_into(run, sink, result);
 }
 
+static int draw_perfetto(struct ifp_run *run, const char *output_dir,
+	const struct ifp_timeline_wish *wish, struct ifp_timeline_result *result)
+{
+	IFP_CLEANUP_BUF struct ifp_buf path = {0};
+	struct ifp_sink *sink;
+	int err = make_below(output_dir, "perfetto");
+
+	(void)wish;
+	ifp_buf_printf(&path, "%s/perfetto/run.pftrace.gz", output_dir);
+	ifp_buf_append_u8(&path, 0);
+	if (!err)
+		err = ifp_buf_status(&path);
+	if (!err)
+		err = ifp_sink_perfetto_open(run, (const char *)path.data, &sink);
+	return err ? err : draw_into(run, sink, result);
+}
+
 /* A new format is a row here and a word in the help of --formats (core/timeline_limits.h). */
 static const struct format {
 	const char *name;
@@ -114,6 +132,7 @@ static const struct format {
 } formats[] = {
 	{"pytorch", draw_pytorch},
 	{"xplane", draw_xplane},
+	{"perfetto", draw_perfetto},
 };
 
 static int unknown_format(struct ifp_str name)

@@ -108,6 +108,22 @@ class Perfetto(Slice):
         self.assertIn("no rank 7: there are 0-2", result.stderr)
         self.assertFalse((self.folder / "none.pftrace").exists())
 
+    def test_a_timeline_holds_all_slices(self):
+        archive = self.archive(3, library="nccl")
+        output = self.folder / "drawn"
+        result = harness.run([harness.INFPROF, "timeline", archive, "-o", output, "--formats",
+                              "perfetto"])
+        self.assertEnded(result, 0)
+        path = output / "perfetto" / "run.pftrace.gz"
+        self.assertIn(f"{path}  {path.stat().st_size} bytes, ", result.stdout)
+        self.assertFalse((output / "merged").exists())
+        # The picture has marks of steps as steps, and counters that it makes of slices.
+        drawn = of_trace(pftrace.Trace(path))
+        self.assertEqual({event[1] for event in drawn}, {"X", "C"})
+        self.assertEqual(
+            *({event: count for event, count in events.items() if event[1] == "X"}
+              for events in (drawn, self.exported(archive))))
+
     def test_real_traces(self):
         samples = harness.SOURCE / "tests" / "data" / "kineto"
         for path in sorted(samples.iterdir()):

@@ -325,7 +325,8 @@ class Usage(harness.TestCase):
                  "--formats", "pytorch,xplan"]
             )
             self.assertEnded(result, 2)
-            self.assertIn('"xplan" is no format of a timeline; there are pytorch, xplane',
+            self.assertIn('"xplan" is no format of a timeline; there are '
+                          'pytorch, xplane, perfetto',
                           result.stderr)
             self.assertFalse((self.folder / "out").exists())
 
