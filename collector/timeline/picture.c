@@ -214,6 +214,7 @@ static int draw_ranks(struct drawing *drawing)
 {
 	return ifp_relay_run(&(struct ifp_relay){
 		.count = ifp_run_rank_count(drawing->run),
+		.threads = ifp_survey_threads(drawing->run),
 		.context = drawing,
 		.work = read_scene,
 		.take = draw_rank,

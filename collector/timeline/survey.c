@@ -5,6 +5,7 @@
 #include "collector/timeline/measure.h"
 #include "collector/timeline/relay.h"
 #include "core/error.h"
+#include "core/process.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +15,9 @@
 
 /* Scenes that are measured are kept for drawing up to so many events of all ranks. */
 #define KEPT_EVENTS 400000u
+
+/* Events that threads may have in memory together, at some 600 bytes each. */
+#define MEMORY_EVENTS 2000000u
 
 struct measuring {
 	struct ifp_run *run;
@@ -111,6 +115,19 @@ static int add_measured(void *context, uint32_t i, void *result)
 	return 0;
 }
 
+uint32_t ifp_survey_threads(const struct ifp_run *run)
+{
+	uint32_t cores = ifp_process_cores();
+	uint64_t most = 1;
+
+	for (uint32_t i = 0; i < ifp_run_rank_count(run); i++)
+		if (ifp_run_rank(run, i)->event_count > most)
+			most = ifp_run_rank(run, i)->event_count;
+	if (cores > MEMORY_EVENTS / most)
+		cores = (uint32_t)(MEMORY_EVENTS / most);
+	return cores ? cores : 1;
+}
+
 int ifp_survey(
 	struct ifp_run *run, const struct ifp_sink *sink, struct ifp_scene **kept, uint16_t *level)
 {
@@ -118,6 +135,7 @@ int ifp_survey(
 	struct measuring measuring = {run, sink, plan, kept, 0};
 	const struct ifp_relay relay = {
 		.count = ifp_run_rank_count(run),
+		.threads = ifp_survey_threads(run),
 		.context = &measuring,
 		.work = measure_rank,
 		.take = add_measured,

@@ -16,6 +16,9 @@
 int ifp_survey(
 	struct ifp_run *run, const struct ifp_sink *sink, struct ifp_scene **kept, uint16_t *level);
 
+/* How many threads may each have a rank of the run in memory. */
+uint32_t ifp_survey_threads(const struct ifp_run *run);
+
 /* The counters that are drawn of a rank of this run. */
 int ifp_survey_counters(
 	const struct ifp_run *run, const struct ifp_scene *scene, struct ifp_counters *counters);
