@@ -17,9 +17,8 @@ static const struct {
 	{"computeMinor", "compute_cap_minor"},
 };
 
-static const cJSON *properties_of(const struct ifp_run_rank *rank, int64_t device)
+static const cJSON *find_device(const cJSON *list, int64_t device)
 {
-	const cJSON *list = cJSON_GetObjectItemCaseSensitive(rank->imported, "device_properties");
 	const cJSON *item;
 
 	cJSON_ArrayForEach(item, list)
@@ -41,10 +40,8 @@ static void add_text(struct ifp_xplane_plane *plane, const char *name, const cha
 		(struct ifp_str){(const char *)text.data, (uint32_t)text.len_bytes});
 }
 
-void ifp_xplane_device(
-	struct ifp_xplane_plane *plane, const struct ifp_run_rank *rank, int64_t device)
+static void add(struct ifp_xplane_plane *plane, const cJSON *properties)
 {
-	const cJSON *properties = properties_of(rank, device);
 	const char *name = ifp_document_get_text(properties, "name");
 	int64_t value;
 
@@ -57,4 +54,14 @@ void ifp_xplane_device(
 		return;
 	add_text(plane, "gpu_device_name", name);
 	add_text(plane, "device_vendor", strncasecmp(name, "AMD", 3) ? "Nvidia" : "AMD");
+}
+
+void ifp_xplane_device(
+	struct ifp_xplane_plane *plane, const struct ifp_run_rank *rank, int64_t device)
+{
+	/* As it stood in the trace: an array. */
+	const char *text = ifp_document_get_text(rank->imported, "device_properties");
+	IFP_CLEANUP_DOCUMENT cJSON *list = text ? cJSON_Parse(text) : NULL;
+
+	add(plane, find_device(list, device));
 }
