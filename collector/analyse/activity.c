@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/analyse/activity.h"
 
+#include "collector/analyse/groups.h"
 #include "collector/timeline/steps.h"
 #include "core/cleanup.h"
 #include "core/error.h"
@@ -22,6 +23,7 @@ struct taker {
 	struct ifp_rank_activity *rank;
 	const struct ifp_timed_event *events;
 	uint64_t count;
+	struct ifp_buf group;	 /* key of the one at hand */
 	struct launch *launches; /* by correlation */
 	size_t launch_count;
 	/* what ends a step: the optimizer's marks; else the program's own steps; else the ranges of
@@ -229,14 +231,31 @@ static uint64_t step_at(const struct ifp_rank_activity *rank, int64_t at_ns)
 	return low < rank->mark_count ? rank->marks[low].step : 0;
 }
 
+static int find_group(struct taker *t, struct ifp_str args, uint32_t *group)
+{
+	int err;
+
+	ifp_group_key(args, &t->group);
+	err = ifp_buf_status(&t->group);
+	return err ? err
+		   : ifp_intern(&t->activity->groups,
+			     (struct ifp_str){
+				     (const char *)t->group.data, (uint32_t)t->group.len_bytes},
+			     group);
+}
+
 /* Adds it to a list that has room, unless it belongs to no step. */
 static int add(struct taker *t, const struct ifp_timed_event *timed, int64_t called_ns,
 	struct ifp_str name, struct ifp_collective *list, size_t *count)
 {
 	struct ifp_collective collective = {.step = step_at(t->rank, called_ns),
 		.start_ns = timed->start_ns,
-		.dur_ns = timed->dur_ns};
+		.dur_ns = timed->dur_ns,
+		.event = (uint32_t)(timed - t->events)};
 	int err = ifp_intern(&t->activity->names, name, &collective.name);
+
+	if (!err)
+		err = find_group(t, timed->event.args, &collective.group);
 
 	if (!collective.step)
 		t->rank->without_step++;
@@ -274,23 +293,42 @@ int ifp_activity_take(struct ifp_activity *activity, const struct ifp_timed_even
 	uint64_t count, struct ifp_rank_activity *rank)
 {
 	struct taker t = {.activity = activity, .rank = rank, .events = events, .count = count};
+	uint32_t no_group;
 	int err = make_room(&t);
 
+	if (!err)
+		err = ifp_intern(&activity->groups, ifp_str(""), &no_group);
 	if (err < 0)
 		return err;
 	take_marks(&t);
 	find_launches(&t);
 	for (uint64_t i = 0; !err && i < count; i++)
 		err = take_collective(&t, &events[i]);
+	ifp_buf_free(&t.group);
 	qsort(rank->host, rank->host_count, sizeof(*rank->host), compare_collectives);
 	qsort(rank->device, rank->device_count, sizeof(*rank->device), compare_collectives);
 	return err;
+}
+
+bool ifp_activity_has_kernels(const struct ifp_activity *activity)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < activity->rank_count; i++) {
+		const struct ifp_rank_activity *rank = &activity->ranks[i];
+
+		if (rank->host_count && !rank->device_count)
+			return false;
+		any = any || rank->device_count;
+	}
+	return any;
 }
 
 void ifp_activity_free(struct ifp_activity *activity)
 {
 	ifp_arena_free(&activity->arena);
 	ifp_intern_free(&activity->names);
+	ifp_intern_free(&activity->groups);
 	*activity = (struct ifp_activity){0};
 }
 

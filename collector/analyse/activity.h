@@ -33,6 +33,7 @@ struct ifp_rank_activity {
 struct ifp_activity {
 	struct ifp_arena arena;
 	struct ifp_intern names; /* of collectives, as people say them: "all_reduce", "AllReduce" */
+	struct ifp_intern groups;	 /* by their keys (groups.h); 0 is that of no key */
 	struct ifp_rank_activity *ranks; /* as many as the run has, in its order */
 	uint32_t rank_count;
 };
@@ -49,6 +50,9 @@ int ifp_activity_collect(struct ifp_run *run, struct ifp_activity *out);
 void ifp_activity_free(struct ifp_activity *activity);
 
 #define IFP_CLEANUP_ACTIVITY IFP_CLEANUP(ifp_activity_free)
+
+/* Whether all ranks that have collectives have kernels of them: those tell arrivals best. */
+bool ifp_activity_has_kernels(const struct ifp_activity *activity);
 
 /*
  * The part of it that needs no run: takes collectives and marks out of one rank's events (by

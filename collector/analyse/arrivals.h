@@ -16,7 +16,9 @@ struct ifp_collective {
 	uint64_t step; /* number of the optimizer step that it belongs to */
 	int64_t start_ns;
 	int64_t dur_ns;
-	uint32_t name; /* equal operations have equal numbers on all ranks */
+	uint32_t name;	/* equal operations have equal numbers on all ranks */
+	uint32_t group; /* of processes that do it together, likewise (groups.h) */
+	uint32_t event; /* its place among the events that it was taken from */
 };
 
 /* The end of one optimizer step of one rank. */

@@ -29,7 +29,7 @@ static int unknown(struct ifp_verdict *verdict, enum ifp_verdict_reason reason)
 /* Takes the ranks with collectives: kernels where all of these ranks have them. */
 static void choose_ranks(struct comparison *c)
 {
-	bool all_device = true;
+	bool kernels = ifp_activity_has_kernels(c->activity);
 
 	for (uint32_t i = 0; i < c->activity->rank_count; i++) {
 		const struct ifp_rank_activity *rank = &c->activity->ranks[i];
@@ -37,16 +37,15 @@ static void choose_ranks(struct comparison *c)
 		if (!rank->host_count && !rank->device_count)
 			continue;
 		c->ranks[c->count++] = rank;
-		all_device = all_device && rank->device_count;
 	}
 	for (uint32_t i = 0; i < c->count; i++) {
 		const struct ifp_rank_activity *rank = c->ranks[i];
 
-		c->times[i] = (struct ifp_rank_times){
-			.collectives = all_device ? rank->device : rank->host,
-			.collective_count = all_device ? rank->device_count : rank->host_count,
-			.marks = rank->marks,
-			.mark_count = rank->mark_count};
+		c->times[i] =
+			(struct ifp_rank_times){.collectives = kernels ? rank->device : rank->host,
+				.collective_count = kernels ? rank->device_count : rank->host_count,
+				.marks = rank->marks,
+				.mark_count = rank->mark_count};
 	}
 }
 

@@ -125,8 +125,10 @@ void ifp_level_text(uint16_t level, struct ifp_buf *out)
 			out, "every %u steps of a lane are folded", 1u << (IFP_LEVEL_STEP - level));
 	else if (level == IFP_LEVEL_STEP)
 		ifp_buf_append_text(out, "every step of a lane is folded");
-	else if (level < IFP_LEVEL_LONG)
+	else if (level < IFP_LEVEL_COLLECTIVES)
 		ifp_buf_append_text(out, "everything but steps is folded");
+	else if (level < IFP_LEVEL_LONG)
+		ifp_buf_append_text(out, "everything but steps and collectives is folded");
 	else if (level < IFP_LEVEL_MOMENTS)
 		ifp_buf_append_text(out,
 			"everything but steps, collectives, marks and the longest events is "

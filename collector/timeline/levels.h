@@ -24,7 +24,8 @@ enum ifp_level {
 	IFP_LEVEL_STEPS,     /* steps are shown */
 	/* Classes of duration: each is the first of IFP_LEVEL_BUCKETS levels. */
 	IFP_LEVEL_COLLECTIVES,
-	IFP_LEVEL_MARKS = IFP_LEVEL_COLLECTIVES + IFP_LEVEL_BUCKETS,
+	IFP_LEVEL_ARROWS = IFP_LEVEL_COLLECTIVES + IFP_LEVEL_BUCKETS, /* between their ranks */
+	IFP_LEVEL_MARKS,
 	IFP_LEVEL_LONG = IFP_LEVEL_MARKS + IFP_LEVEL_BUCKETS, /* at least 1/64 of their step */
 	IFP_LEVEL_COUNTERS,				      /* that are computed */
 	IFP_LEVEL_COPIES,

@@ -36,6 +36,14 @@ void ifp_measure_rank(const struct ifp_run_rank *rank, uint32_t order, const str
 		plan->always.bytes += (int64_t)sink->ops->rank_bytes(sink, &element);
 }
 
+void ifp_measure_flow(const struct ifp_sink_flow *flow, uint16_t level, const struct ifp_sink *sink,
+	struct ifp_plan *plan)
+{
+	int64_t bytes = sink->ops->flow_bytes ? (int64_t)sink->ops->flow_bytes(sink, flow) : 0;
+
+	ifp_plan_add(plan, level, IFP_LEVEL_COUNT, (struct ifp_size){bytes, 2});
+}
+
 void ifp_measure_counters(const struct ifp_counters *counters, const struct ifp_sink *sink,
 	struct ifp_plan *plan, struct ifp_element_texts *texts)
 {
@@ -136,15 +144,10 @@ static void measure_moments(struct measuring *m)
 
 static void measure_flows(struct measuring *m)
 {
-	const struct ifp_sink *sink = m->sink;
-
 	for (uint32_t i = 0; i < m->scene->flows.count; i++) {
 		struct ifp_sink_flow flow = ifp_element_flow(m->scene, i, m->rank_order);
-		int64_t bytes =
-			sink->ops->flow_bytes ? (int64_t)sink->ops->flow_bytes(sink, &flow) : 0;
 
-		ifp_plan_add(m->plan, ifp_element_flow_level(m->scene, i), IFP_LEVEL_COUNT,
-			(struct ifp_size){bytes, 2});
+		ifp_measure_flow(&flow, ifp_element_flow_level(m->scene, i), m->sink, m->plan);
 	}
 }
 

@@ -12,6 +12,10 @@
 int ifp_measure_scene(struct ifp_scene *scene, uint32_t rank_order, const struct ifp_sink *sink,
 	struct ifp_plan *plan, struct ifp_element_texts *texts);
 
+/* An arrow that is shown from that level on. */
+void ifp_measure_flow(const struct ifp_sink_flow *flow, uint16_t level, const struct ifp_sink *sink,
+	struct ifp_plan *plan);
+
 /* Points of counters that are computed. */
 void ifp_measure_counters(const struct ifp_counters *counters, const struct ifp_sink *sink,
 	struct ifp_plan *plan, struct ifp_element_texts *texts);

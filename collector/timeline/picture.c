@@ -3,6 +3,7 @@
 
 #include "collector/timeline/account.h"
 #include "collector/timeline/folding.h"
+#include "collector/timeline/links.h"
 #include "collector/timeline/measure.h"
 #include "collector/timeline/pen.h"
 #include "collector/timeline/relay.h"
@@ -19,6 +20,7 @@ struct drawing {
 	struct ifp_scene *scene; /* of the rank that is being drawn */
 	struct ifp_scene **kept; /* those that were read to be measured, by rank */
 	struct ifp_account account;
+	struct ifp_links links;	  /* between ranks */
 	int64_t start_ns, end_ns; /* of everything drawn */
 };
 
@@ -148,6 +150,8 @@ static int draw_scene(struct drawing *drawing)
 	int err = draw_lanes(drawing);
 
 	if (!err)
+		err = ifp_links_take(&drawing->links, drawing->pen.rank_order, drawing->scene);
+	if (!err)
 		err = draw_slices(drawing, &account);
 	if (!err)
 		err = draw_moments(drawing, &account);
@@ -222,6 +226,33 @@ static int draw_ranks(struct drawing *drawing)
 	});
 }
 
+static void draw_link(void *context, const struct ifp_sink_flow *flow, uint16_t level)
+{
+	struct drawing *drawing = context;
+
+	if (level <= drawing->account.level)
+		drawing->pen.sink->ops->flow(drawing->pen.sink, flow);
+	else
+		drawing->account.arrows++;
+}
+
+/* What lies between the ranks, once they have been drawn. */
+static int draw_links(struct drawing *drawing)
+{
+	IFP_CLEANUP_COUNTERS struct ifp_counters counters = {0};
+	struct ifp_sink *sink = drawing->pen.sink;
+	int err = ifp_links_each(&drawing->links, &drawing->pen.texts, draw_link, drawing);
+
+	if (err || !sink->ops->whole_run || drawing->account.level < IFP_LEVEL_COUNTERS)
+		return err;
+	err = ifp_links_skew(&drawing->links, &counters);
+	if (err || !counters.count)
+		return err;
+	sink->ops->whole_run(sink);
+	ifp_pen_counter(&drawing->pen, &counters.items[0], drawing->pen.last_lane + 1);
+	return 0;
+}
+
 static int draw_note(struct drawing *drawing)
 {
 	IFP_CLEANUP_BUF struct ifp_buf text = {0};
@@ -249,11 +280,13 @@ static int draw(struct drawing *drawing)
 
 	drawing->account.level = IFP_LEVEL_FULL;
 	if (has_budget(drawing->pen.sink))
-		err = ifp_survey(
-			drawing->run, drawing->pen.sink, drawing->kept, &drawing->account.level);
+		err = ifp_survey(drawing->run, drawing->pen.sink, &drawing->links, drawing->kept,
+			&drawing->account.level);
 	drawing->pen.brief = drawing->account.level != IFP_LEVEL_FULL;
 	if (!err)
 		err = draw_ranks(drawing);
+	if (!err)
+		err = draw_links(drawing);
 	if (!err)
 		err = draw_note(drawing);
 	return err ? err : ifp_pen_status(&drawing->pen);
@@ -265,6 +298,7 @@ static void drawing_free(struct drawing *drawing)
 		if (drawing->kept[i])
 			drop_scene(drawing->kept[i]);
 	free(drawing->kept);
+	ifp_links_free(&drawing->links);
 	ifp_pen_free(&drawing->pen);
 	ifp_account_free(&drawing->account);
 }
@@ -279,9 +313,10 @@ int ifp_picture_draw(struct ifp_run *run, struct ifp_sink *sink)
 		.start_ns = INT64_MAX,
 		.end_ns = INT64_MIN,
 	};
+	int err = ifp_links_begin(ifp_run_rank_count(run), &drawing.links);
 
 	drawing.kept = calloc(ifp_run_rank_count(run) + 1u, sizeof(*drawing.kept));
 	if (!drawing.kept)
-		return ifp_fail(-ENOMEM, "draw a timeline: out of memory");
-	return draw(&drawing);
+		err = ifp_fail(-ENOMEM, "draw a timeline: out of memory");
+	return err ? err : draw(&drawing);
 }

@@ -32,7 +32,15 @@ static int compare(const void *left, const void *right)
 {
 	const struct ifp_sample *a = left, *b = right;
 
-	return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
+	if (a->at_ns != b->at_ns)
+		return a->at_ns < b->at_ns ? -1 : 1;
+	return (a->value > b->value) - (a->value < b->value);
+}
+
+void ifp_samples_sort(struct ifp_samples *samples)
+{
+	if (samples->count)
+		qsort(samples->items, samples->count, sizeof(*samples->items), compare);
 }
 
 void ifp_samples_sum(struct ifp_samples *changes)
@@ -41,9 +49,7 @@ void ifp_samples_sum(struct ifp_samples *changes)
 	uint32_t kept = 0;
 	int64_t sum = 0;
 
-	if (!changes->count)
-		return;
-	qsort(items, changes->count, sizeof(*items), compare);
+	ifp_samples_sort(changes);
 	for (uint32_t i = 0; i < changes->count; i++) {
 		sum += items[i].value;
 		if (kept && items[kept - 1].at_ns == items[i].at_ns)

@@ -26,6 +26,9 @@ struct ifp_samples {
 
 int ifp_samples_add(struct ifp_samples *samples, int64_t at_ns, int64_t value);
 
+/* By time. */
+void ifp_samples_sort(struct ifp_samples *samples);
+
 /* Changes by value at these moments, in any order, become the sums from there on. */
 void ifp_samples_sum(struct ifp_samples *changes);
 

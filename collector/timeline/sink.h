@@ -66,7 +66,10 @@ struct ifp_sink_moment {
 	struct ifp_str name, category, args;
 };
 
-/* An arrow between two slices that have been (or will be) given to the sink, by their starts. */
+/*
+ * An arrow between two slices that have been (or will be) given to the sink, by their starts; that
+ * between ranks may end at a later moment at which its slice is open.
+ */
 struct ifp_sink_flow {
 	uint64_t id; /* unique in the picture, below 2^53 */
 	struct ifp_str name, category;
@@ -96,6 +99,11 @@ struct ifp_sink_ops {
 	 * moments; only excerpts have such.
 	 */
 	bool (*other)(struct ifp_sink *sink, uint32_t lane, const struct ifp_timed_event *timed);
+	/*
+	 * Optional: what follows behind the last rank is of the whole run, in a row of its own
+	 * above the ranks: counters and the note.
+	 */
+	void (*whole_run)(struct ifp_sink *sink);
 	/* Optional: at most once, as the last element. */
 	void (*note)(struct ifp_sink *sink, const struct ifp_sink_note *note);
 

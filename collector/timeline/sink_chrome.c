@@ -207,13 +207,24 @@ static void flow(struct ifp_sink *sink, const struct ifp_sink_flow *flow)
 	ifp_sheet_flow(&chrome->sheet, &half, flow->id, &from, &to);
 }
 
-/* Above the first rank, over the whole axis. */
+/* Above the first rank. */
+static void whole_run(struct ifp_sink *sink)
+{
+	struct chrome *chrome = chrome_of(sink);
+
+	if (chrome->pid == NOTE_PID)
+		return;
+	chrome->pid = NOTE_PID;
+	ifp_sheet_process(&chrome->sheet, NOTE_PID, ifp_str("infprof"), -1);
+}
+
+/* Over the whole axis. */
 static void note(struct ifp_sink *sink, const struct ifp_sink_note *note)
 {
 	struct chrome *chrome = chrome_of(sink);
 	uint32_t tid = chrome->sheet.next_tid++;
 
-	ifp_sheet_process(&chrome->sheet, NOTE_PID, note->title, -1);
+	whole_run(sink);
 	ifp_sheet_row(&chrome->sheet, NOTE_PID, tid, ifp_str("what is shown"));
 	ifp_sheet_add(&chrome->sheet, &(struct ifp_chrome_element){
 					      .phase = 'X',
@@ -372,6 +383,7 @@ static const struct ifp_sink_ops ops = {
 	.moment = moment,
 	.other = other,
 	.flow = flow,
+	.whole_run = whole_run,
 	.note = note,
 	.rank_bytes = rank_bytes,
 	.lane_bytes = lane_bytes,

@@ -22,6 +22,7 @@
 struct measuring {
 	struct ifp_run *run;
 	const struct ifp_sink *sink;
+	struct ifp_links *links;
 	struct ifp_plan *plan;	 /* of all ranks */
 	struct ifp_scene **kept; /* by rank; NULL = read again */
 	uint64_t kept_events;
@@ -62,6 +63,8 @@ static int measure_scene(const struct measuring *measuring, uint32_t i, struct m
 
 	if (!err)
 		err = ifp_survey_counters(measuring->run, &measured->scene, &counters);
+	if (!err)
+		err = ifp_links_take(measuring->links, i, &measured->scene);
 	if (err)
 		return err;
 	ifp_measure_counters(&counters, measuring->sink, &measured->plan, texts);
@@ -128,11 +131,35 @@ uint32_t ifp_survey_threads(const struct ifp_run *run)
 	return cores ? cores : 1;
 }
 
-int ifp_survey(
-	struct ifp_run *run, const struct ifp_sink *sink, struct ifp_scene **kept, uint16_t *level)
+static void measure_link(void *context, const struct ifp_sink_flow *flow, uint16_t level)
+{
+	const struct measuring *measuring = context;
+	struct ifp_sink_flow most = *flow;
+
+	most.from.lane = most.to.lane = IFP_MEASURE_MAX_LANE;
+	ifp_measure_flow(&most, level, measuring->sink, measuring->plan);
+}
+
+/* What lies between the ranks, once they have been measured. */
+static int measure_links(struct measuring *measuring)
+{
+	IFP_CLEANUP(ifp_element_texts_free) struct ifp_element_texts texts = {0};
+	IFP_CLEANUP_COUNTERS struct ifp_counters counters = {0};
+	int err = ifp_links_each(measuring->links, &texts, measure_link, measuring);
+
+	if (!err && measuring->sink->ops->whole_run)
+		err = ifp_links_skew(measuring->links, &counters);
+	if (err)
+		return err;
+	ifp_measure_counters(&counters, measuring->sink, measuring->plan, &texts);
+	return texts.failed ? ifp_fail(-ENOMEM, "out of memory for the texts of a timeline") : 0;
+}
+
+int ifp_survey(struct ifp_run *run, const struct ifp_sink *sink, struct ifp_links *links,
+	struct ifp_scene **kept, uint16_t *level)
 {
 	IFP_CLEANUP_FREE struct ifp_plan *plan = calloc(1, sizeof(*plan));
-	struct measuring measuring = {run, sink, plan, kept, 0};
+	struct measuring measuring = {run, sink, links, plan, kept, 0};
 	const struct ifp_relay relay = {
 		.count = ifp_run_rank_count(run),
 		.threads = ifp_survey_threads(run),
@@ -149,6 +176,8 @@ int ifp_survey(
 	if (sink->ops->frame_bytes)
 		plan->always.bytes = (int64_t)sink->ops->frame_bytes(sink, NOTE_BYTES);
 	err = ifp_relay_run(&relay);
+	if (!err)
+		err = measure_links(&measuring);
 	if (err)
 		return err;
 	err = ifp_plan_choose(plan, &sink->budget, level, &size);

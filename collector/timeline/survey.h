@@ -3,18 +3,19 @@
 #pragma once
 
 #include "collector/timeline/counters.h"
+#include "collector/timeline/links.h"
 #include "collector/timeline/scene.h"
 #include "collector/timeline/sink.h"
 
 #include <stdint.h>
 
 /*
- * kept: an entry for each rank, NULL at first; gets the scenes of the first ranks, which are there
- * to be drawn without being read again. They are the caller's, also on failure. -E2BIG with what to
- * do when even the least does not fit.
+ * links: gets the collectives of all ranks. kept: an entry for each rank, NULL at first; gets the
+ * scenes of the first ranks, which are there to be drawn without being read again. They are the
+ * caller's, also on failure. -E2BIG with what to do when even the least does not fit.
  */
-int ifp_survey(
-	struct ifp_run *run, const struct ifp_sink *sink, struct ifp_scene **kept, uint16_t *level);
+int ifp_survey(struct ifp_run *run, const struct ifp_sink *sink, struct ifp_links *links,
+	struct ifp_scene **kept, uint16_t *level);
 
 /* How many threads may each have a rank of the run in memory. */
 uint32_t ifp_survey_threads(const struct ifp_run *run);

@@ -111,6 +111,11 @@ function lookAtModel() {
       name: thread.name ?? '',
       slices: thread.sliceGroup.slices.length,
     })),
+    // Points of each, with the values of the first and the last.
+    counters: Object.fromEntries(Object.values(process.counters).map((counter) => {
+      const samples = counter.getSeries(0).samples;
+      return [counter.name, [samples.length, samples[0].value, samples.at(-1).value]];
+    })),
   }));
   processes.sort((a, b) => a.order - b.order);
   return {

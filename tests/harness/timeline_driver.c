@@ -17,6 +17,7 @@
 #include "trace/archive/archive.h"
 #include "trace/archive/block.h"
 #include "trace/archive/clock_samples.h"
+#include "trace/chrome/escape.h"
 #include "trace/chrome/reader.h"
 
 #include <errno.h>
@@ -313,12 +314,14 @@ static void print_result(const struct ifp_run *run, const struct ifp_timeline_re
 	printf("],\"ledger\":[");
 	for (uint32_t i = 0; i < ifp_run_ledger_count(run); i++) {
 		const struct ifp_ledger_row *row = ifp_run_ledger(run, i);
+		IFP_CLEANUP_BUF struct ifp_buf why = {0};
 
+		ifp_json_escape(&why, ifp_str(row->why));
 		printf("%s{\"rank\":%" PRId64 ",\"what\":\"%s\",\"count\":%" PRId64
-		       ",\"why\":\"%s\"}",
+		       ",\"why\":\"%.*s\"}",
 			i ? "," : "",
 			row->rank == IFP_FRAME_NO_RANK ? INT64_C(-1) : (int64_t)row->rank,
-			row->what, row->count, row->why);
+			row->what, row->count, (int)why.len_bytes, (const char *)why.data);
 	}
 	printf("]}\n");
 }

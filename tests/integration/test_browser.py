@@ -17,14 +17,18 @@ class Browser(Viewer, TimelineCase):
         self.assertEqual(view["warnings"], [])
         self.assertEqual(
             [process["name"] for process in view["processes"]],
-            [f"rank {rank} · node03 · ±0 ns" for rank in range(RANKS)],
+            ["infprof"] + [f"rank {rank} · node03 · ±0 ns" for rank in range(RANKS)],
         )
-        for rank, process in enumerate(view["processes"]):
+        # All ranks come at the same time; in flight are 294912 floats, or nothing.
+        self.assertEqual(view["processes"][0]["counters"], {"skew of collectives": [1, 0, 0]})
+        for rank, process in enumerate(view["processes"][1:]):
+            self.assertEqual(process["counters"],
+                             {"collectives in flight": [5 * 2 * 2, 4 * 294912, 0]})
             lanes = {thread["name"]: thread["slices"] for thread in process["threads"]}
             self.assertEqual(lanes["steps"], 6)  # the mark before the window is an instant there
             self.assertEqual(lanes[f"main {4000 + rank}"], 5 * 8)
-        # Five steps of two forward-backward pairs on each rank.
-        self.assertEqual(view["arrows"], RANKS * 5 * 2)
+        # Five steps of two forward-backward pairs on each rank, and of two collectives.
+        self.assertEqual(view["arrows"], RANKS * 5 * 2 + (RANKS - 1) * 5 * 2)
 
     def test_a_slice_of_it(self):
         self.job(2)

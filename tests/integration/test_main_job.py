@@ -111,7 +111,9 @@ class MainJob(Viewer, TestCase):
         view = self.look("merged")
         self.assertEqual(view["warnings"], [])
         self.assertEqual([process["name"].split(" · ")[0] for process in view["processes"]],
-                         [f"rank {rank}" for rank in range(RANKS)])
+                         ["infprof"] + [f"rank {rank}" for rank in range(RANKS)])
+        # The clocks are aligned: the ranks' distance at their collectives can be told.
+        self.assertEqual(list(view["processes"][0]["counters"]), ["skew of collectives"])
 
 
 if __name__ == "__main__":

@@ -127,8 +127,9 @@ class Merged(TimelineCase):
                 self.assertIn((e["pid"], e["tid"], e["ts"]), starts)
                 ids[e["id"]].append(e["ph"])
         self.assertEqual({tuple(halves) for halves in ids.values()}, {("s", "f")})
-        # Two ranks, 5 steps, per step 2 forward-backward pairs and 4 launches.
-        self.assertEqual(len(ids), 2 * 5 * 6)
+        # Two ranks, 5 steps, per step 2 forward-backward pairs and 4 launches; between the ranks
+        # 2 collectives a step.
+        self.assertEqual(len(ids), 2 * 5 * 6 + 5 * 2)
         self.assertTrue(all(number < 2**53 for number in ids))
 
     def test_ranges_of_the_programs_own_are_on_the_lane_of_their_thread(self):

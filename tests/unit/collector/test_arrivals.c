@@ -7,6 +7,12 @@
 
 enum { ALL_REDUCE, BROADCAST };
 
+/* A collective: its step, start, length and name. */
+#define DID(step_, start, dur, name_)                                                              \
+	{                                                                                          \
+		.step = (step_), .start_ns = (start), .dur_ns = (dur), .name = (name_)             \
+	}
+
 #define TIMES(list)                                                                                \
 	(struct ifp_rank_times)                                                                    \
 	{                                                                                          \
@@ -37,11 +43,11 @@ static void lateness_is_measured_against_the_other_ranks(void **state)
 static void of_a_step_the_collective_with_the_latest_rank_is_kept(void **state)
 {
 	const struct ifp_collective a[] = {
-		{7, 100, 5, BROADCAST}, {7, 200, 5, ALL_REDUCE}, {7, 300, 5, ALL_REDUCE}};
+		DID(7, 100, 5, BROADCAST), DID(7, 200, 5, ALL_REDUCE), DID(7, 300, 5, ALL_REDUCE)};
 	const struct ifp_collective b[] = {
-		{7, 102, 5, BROADCAST}, {7, 250, 5, ALL_REDUCE}, {7, 301, 5, ALL_REDUCE}};
+		DID(7, 102, 5, BROADCAST), DID(7, 250, 5, ALL_REDUCE), DID(7, 301, 5, ALL_REDUCE)};
 	const struct ifp_collective c[] = {
-		{7, 101, 5, BROADCAST}, {7, 204, 5, ALL_REDUCE}, {7, 303, 5, ALL_REDUCE}};
+		DID(7, 101, 5, BROADCAST), DID(7, 204, 5, ALL_REDUCE), DID(7, 303, 5, ALL_REDUCE)};
 	const struct ifp_rank_times ranks[] = {TIMES(a), TIMES(b), TIMES(c)};
 	IFP_CLEANUP_ARRIVALS struct ifp_arrivals arrivals = {0};
 
@@ -59,10 +65,10 @@ static void of_a_step_the_collective_with_the_latest_rank_is_kept(void **state)
 /* A rank that came early (rank 0 at the first) makes a large spread, but nobody late. */
 static void an_early_rank_does_not_choose_the_collective(void **state)
 {
-	const struct ifp_collective a[] = {{1, 0, 5, ALL_REDUCE}, {1, 2000, 5, BROADCAST}};
-	const struct ifp_collective b[] = {{1, 1000, 5, ALL_REDUCE}, {1, 2100, 5, BROADCAST}};
-	const struct ifp_collective c[] = {{1, 1001, 5, ALL_REDUCE}, {1, 2001, 5, BROADCAST}};
-	const struct ifp_collective d[] = {{1, 1002, 5, ALL_REDUCE}, {1, 2002, 5, BROADCAST}};
+	const struct ifp_collective a[] = {DID(1, 0, 5, ALL_REDUCE), DID(1, 2000, 5, BROADCAST)};
+	const struct ifp_collective b[] = {DID(1, 1000, 5, ALL_REDUCE), DID(1, 2100, 5, BROADCAST)};
+	const struct ifp_collective c[] = {DID(1, 1001, 5, ALL_REDUCE), DID(1, 2001, 5, BROADCAST)};
+	const struct ifp_collective d[] = {DID(1, 1002, 5, ALL_REDUCE), DID(1, 2002, 5, BROADCAST)};
 	const struct ifp_rank_times ranks[] = {TIMES(a), TIMES(b), TIMES(c), TIMES(d)};
 	IFP_CLEANUP_ARRIVALS struct ifp_arrivals arrivals = {0};
 
@@ -74,10 +80,10 @@ static void an_early_rank_does_not_choose_the_collective(void **state)
 /* Step 1: rank 1 has one less. Step 2: other names. Step 3: rank 0 has none. Step 4 is whole. */
 static void steps_that_differ_between_ranks_are_skipped_and_counted(void **state)
 {
-	const struct ifp_collective a[] = {{1, 10, 1, ALL_REDUCE}, {1, 20, 1, ALL_REDUCE},
-		{2, 30, 1, ALL_REDUCE}, {4, 50, 1, ALL_REDUCE}};
-	const struct ifp_collective b[] = {{1, 21, 1, ALL_REDUCE}, {2, 31, 1, BROADCAST},
-		{3, 41, 1, ALL_REDUCE}, {4, 53, 1, ALL_REDUCE}};
+	const struct ifp_collective a[] = {DID(1, 10, 1, ALL_REDUCE), DID(1, 20, 1, ALL_REDUCE),
+		DID(2, 30, 1, ALL_REDUCE), DID(4, 50, 1, ALL_REDUCE)};
+	const struct ifp_collective b[] = {DID(1, 21, 1, ALL_REDUCE), DID(2, 31, 1, BROADCAST),
+		DID(3, 41, 1, ALL_REDUCE), DID(4, 53, 1, ALL_REDUCE)};
 	const struct ifp_rank_times ranks[] = {TIMES(a), TIMES(b)};
 	IFP_CLEANUP_ARRIVALS struct ifp_arrivals arrivals = {0};
 
@@ -91,7 +97,7 @@ static void steps_that_differ_between_ranks_are_skipped_and_counted(void **state
 
 static void one_rank_has_nothing_to_be_compared_with(void **state)
 {
-	const struct ifp_collective a[] = {{1, 10, 1, ALL_REDUCE}};
+	const struct ifp_collective a[] = {DID(1, 10, 1, ALL_REDUCE)};
 	const struct ifp_rank_times ranks[] = {TIMES(a)};
 	IFP_CLEANUP_ARRIVALS struct ifp_arrivals arrivals = {0};
 

@@ -82,6 +82,7 @@ static void a_level_says_what_it_folds(void **state)
 	assert_text(10, "every 32 steps of a lane are folded");
 	assert_text(IFP_LEVEL_STEP, "every step of a lane is folded");
 	assert_text(IFP_LEVEL_STEPS, "everything but steps is folded");
+	assert_text(IFP_LEVEL_ARROWS, "everything but steps and collectives is folded");
 	assert_text(IFP_LEVEL_COUNTERS,
 		"everything but steps, collectives, marks and the longest events is folded");
 	assert_text(ifp_level_of(IFP_SUBJECT_COLLECTIVE, false, 12288),

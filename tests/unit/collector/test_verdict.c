@@ -57,7 +57,10 @@ static void simulate(struct job *job, uint32_t steps, struct fault fault)
 				if (k == 0 && r == fault.rank)
 					now_ns[r] += fault.before_forward_ns;
 				job->collectives[r][2 * s + k] =
-					(struct ifp_collective){s + 1, now_ns[r], 1 * MS, name};
+					(struct ifp_collective){.step = s + 1,
+						.start_ns = now_ns[r],
+						.dur_ns = 1 * MS,
+						.name = name};
 				last_ns = now_ns[r] > last_ns ? now_ns[r] : last_ns;
 			}
 			for (uint32_t r = 0; r < RANKS; r++)
@@ -194,9 +197,9 @@ static void marks_alone_name_nobody(void **state)
 		job.ranks[r].host_count = 0;
 	judge(&job);
 	assert_int_equal(job.verdict.kind, IFP_VERDICT_UNKNOWN);
-	assert_string_equal(job.text,
-		"8 of 8 ranks, no step compared, one host, one clock; cannot tell whether a rank is late: "
-		"no collectives of two ranks were recorded");
+	assert_string_equal(job.text, "8 of 8 ranks, no step compared, one host, one clock; cannot "
+				      "tell whether a rank is late: "
+				      "no collectives of two ranks were recorded");
 	release(&job);
 }
 
