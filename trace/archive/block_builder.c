@@ -93,14 +93,12 @@ static int intern_lane(struct ifp_block_builder *builder, const struct ifp_lane 
 	return err;
 }
 
-static int intern_all(struct ifp_block_builder *builder, const struct ifp_event *event,
+static int intern_texts(struct ifp_block_builder *builder, const struct ifp_event *event,
 	const struct ifp_args_split *args, struct ifp_block_entry *entry)
 {
 	uint32_t known = builder->templates.count;
-	int err = intern_lane(builder, &event->lane, &entry->lane);
+	int err = ifp_intern(&builder->texts, event->name, &entry->name);
 
-	if (!err)
-		err = ifp_intern(&builder->texts, event->name, &entry->name);
 	if (!err)
 		err = ifp_intern(&builder->texts, event->category, &entry->category);
 	if (!err)
@@ -123,42 +121,46 @@ static bool is_lane(
 	       ifp_str_equal(ifp_intern_text(&builder->texts, key.tid_text), lane->tid_text);
 }
 
-/* Whether the memo is of this block, and of an event with the same texts. */
-static bool remembers(const struct ifp_block_builder *builder, const struct ifp_block_memo *memo,
-	const struct ifp_event *event, const struct ifp_args_split *args)
-{
-	return memo->hint == args->hint && memo->stamp == builder->stamp &&
-	       ifp_str_equal(ifp_intern_text(&builder->templates, memo->template), args->form) &&
-	       ifp_str_equal(ifp_intern_text(&builder->texts, memo->name), event->name) &&
-	       ifp_str_equal(ifp_intern_text(&builder->texts, memo->category), event->category) &&
-	       ifp_str_equal(ifp_intern_text(&builder->texts, memo->extra), event->extra) &&
-	       is_lane(builder, memo->lane, &event->lane);
-}
-
-static int intern_hinted(struct ifp_block_builder *builder, const struct ifp_event *event,
+/* As intern_texts() and intern_lane(), for events of which there are many with the same texts. */
+static int intern_look(struct ifp_block_builder *builder, const struct ifp_event *event,
 	const struct ifp_args_split *args, struct ifp_block_entry *entry)
 {
 	struct ifp_block_memo *memo;
-	int err;
+	int err = 0;
 
 	if (!builder->memos)
 		builder->memos = calloc(IFP_BLOCK_MEMOS, sizeof(*builder->memos));
 	if (!builder->memos)
-		return ifp_fail(-ENOMEM, "no memory for the hints of a block");
-	memo = &builder->memos[args->hint % IFP_BLOCK_MEMOS];
-	if (remembers(builder, memo, event, args)) {
-		entry->lane = memo->lane;
+		return ifp_fail(-ENOMEM, "no memory for the looks of a block's events");
+	memo = &builder->memos[args->look % IFP_BLOCK_MEMOS];
+	if (memo->look != args->look || memo->stamp != builder->stamp) {
+		err = intern_lane(builder, &event->lane, &entry->lane);
+		if (!err)
+			err = intern_texts(builder, event, args, entry);
+	} else {
 		entry->name = memo->name;
 		entry->category = memo->category;
 		entry->extra = memo->extra;
 		entry->template = memo->template;
-		return 0;
+		entry->lane = memo->lane;
+		if (!is_lane(builder, memo->lane, &event->lane))
+			err = intern_lane(builder, &event->lane, &entry->lane);
 	}
-	err = intern_all(builder, event, args, entry);
 	if (!err)
-		*memo = (struct ifp_block_memo){args->hint, builder->stamp, entry->name,
+		*memo = (struct ifp_block_memo){args->look, builder->stamp, entry->name,
 			entry->category, entry->extra, entry->template, entry->lane};
 	return err;
+}
+
+static int intern_all(struct ifp_block_builder *builder, const struct ifp_event *event,
+	const struct ifp_args_split *args, struct ifp_block_entry *entry)
+{
+	int err;
+
+	if (args->look)
+		return intern_look(builder, event, args, entry);
+	err = intern_lane(builder, &event->lane, &entry->lane);
+	return err ? err : intern_texts(builder, event, args, entry);
 }
 
 static size_t texts_bytes(const struct ifp_event *event, uint32_t args_bytes)
@@ -205,8 +207,7 @@ static int put(struct ifp_block_builder *builder, const struct ifp_event *event,
 	if (builder->value_count + entry.slots > IFP_BLOCK_MAX_VALUES ||
 		builder->slot_count + entry.slots > IFP_BLOCK_MAX_SLOTS)
 		return -ENOSPC;
-	err = args->hint ? intern_hinted(builder, event, args, &entry)
-			 : intern_all(builder, event, args, &entry);
+	err = intern_all(builder, event, args, &entry);
 	if (err)
 		return err;
 	builder->entries[builder->count++] = entry;

@@ -17,12 +17,12 @@ struct ifp_block_entry {
 	uint8_t kind, source, clock;
 };
 
-/* What an event became whose args came with a hint: most likely the next such event does, too. */
+/* What the texts of events with this look are in the tables. */
 struct ifp_block_memo {
-	uint32_t hint;
-	uint32_t stamp; /* of the block that the numbers are of */
+	uint64_t look;
+	uint32_t stamp; /* of the block whose tables they are */
 	uint32_t name, category, extra, template;
-	uint32_t lane;
+	uint32_t lane; /* of the last such event */
 };
 
 #define IFP_BLOCK_MEMOS 4096u
@@ -43,7 +43,7 @@ struct ifp_block_builder {
 	size_t value_capacity;
 	size_t slot_count;	      /* of all templates */
 	struct ifp_buf form;	      /* scratch */
-	struct ifp_block_memo *memos; /* IFP_BLOCK_MEMOS, by hint; NULL before the first hint */
+	struct ifp_block_memo *memos; /* IFP_BLOCK_MEMOS, by look; NULL before the first one */
 	uint32_t stamp;		      /* counts the blocks */
 	ZSTD_CCtx *zstd;
 };

@@ -48,27 +48,49 @@ static void add_distinct(struct distinct *set, uint64_t value)
 	set->count++;
 }
 
+/* Of so many distinct values at most, a slot of the template belongs to variants. */
+static uint32_t variant_limit(const struct planner *planner, uint32_t t)
+{
+	return (planner->first[t + 1] - planner->first[t]) / EVENTS_PER_VARIANT + 1;
+}
+
+/*
+ * How often each slot of template t has another value than in the event before: once less than it
+ * has distinct ones, or more often. Most slots are settled by that, at a walk in order of memory.
+ */
+static int count_changes(struct planner *planner, uint32_t t, uint32_t **changes)
+{
+	const struct ifp_block_builder *builder = planner->plan->builder;
+	uint32_t slots = planner->plan->template_slots[t];
+	const uint64_t *before = NULL;
+
+	IFP_TAKE_ZEROED(&planner->arena, *changes, slots);
+	for (uint32_t i = planner->first[t]; i < planner->first[t + 1]; i++) {
+		const uint64_t *values =
+			builder->values + builder->entries[planner->order[i]].first_value;
+
+		for (uint32_t slot = 0; before && slot < slots; slot++)
+			(*changes)[slot] += values[slot] != before[slot];
+		before = values;
+	}
+	return 0;
+}
+
 /* Whether the values of a slot of template t are few enough to belong to variants. */
-static bool belongs_to_variant(struct planner *planner, uint32_t t, uint32_t slot)
+static bool has_few_values(struct planner *planner, uint32_t t, uint32_t slot)
 {
 	const struct ifp_block_builder *builder = planner->plan->builder;
 	struct distinct *set = planner->distinct;
-	uint32_t uses = planner->first[t + 1] - planner->first[t];
-	uint32_t limit = uses / EVENTS_PER_VARIANT + 1;
-	uint64_t before = 0;
+	uint32_t limit = variant_limit(planner, t);
 
 	set->stamp++;
 	set->count = 0;
 	for (uint32_t i = planner->first[t]; i < planner->first[t + 1]; i++) {
 		const struct ifp_block_entry *entry = &builder->entries[planner->order[i]];
-		uint64_t value = builder->values[entry->first_value + slot];
 
-		if (set->count && value == before)
-			continue;
-		add_distinct(set, value);
+		add_distinct(set, builder->values[entry->first_value + slot]);
 		if (set->count > limit)
 			return false;
-		before = value;
 	}
 	return true;
 }
@@ -103,15 +125,18 @@ static int plan_template(struct planner *planner, uint32_t t)
 	struct ifp_block_plan *plan = planner->plan;
 	struct ifp_str form = ifp_intern_text(&plan->builder->templates, t);
 	uint32_t uses = planner->first[t + 1] - planner->first[t];
-	uint32_t slot = 0;
+	uint32_t slot = 0, *changes;
+	int err = count_changes(planner, t, &changes);
 
+	if (err)
+		return err;
 	for (uint32_t at = 1; slot < plan->template_slots[t]; at++) {
 		struct ifp_block_column *column = &plan->columns[plan->column_count];
-		int err;
 
 		if (form.ptr[at] != '1')
 			continue;
-		if (!belongs_to_variant(planner, t, slot)) {
+		if (changes[slot] >= variant_limit(planner, t) &&
+			!has_few_values(planner, t, slot)) {
 			err = ifp_intern(&plan->keys, key_before(form, at), &column->key);
 			if (err)
 				return err;

@@ -30,10 +30,10 @@ struct ifp_args_split {
 	uint32_t count;	     /* of values */
 	uint32_t text_bytes; /* of the args as text */
 	/*
-	 * The same number for events that most likely have the same form, name, category and
-	 * extra; 0 = nothing is known. Where it misleads it costs time and nothing else.
+	 * Whatever has the same number, not 0, in this process has the same form, and belongs to
+	 * events with the same name, category and extra: they need be looked up only once.
 	 */
-	uint32_t hint;
+	uint64_t look;
 };
 
 /*

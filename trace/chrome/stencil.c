@@ -5,6 +5,7 @@
 #include "trace/chrome/stencil_form.h"
 #include "trace/chrome/text.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /* Events come in sequences: what came last time behind the same so many is tried first. */
@@ -25,7 +26,7 @@
 struct ifp_stencils {
 	struct ifp_arena arena;
 	uint32_t count;
-	uint32_t first_hint; /* of the ones that are here now; hints are not used again */
+	uint64_t first_look; /* of the ones that are here now; numbers are not used again */
 	uint64_t learnt, fitted;
 	uint64_t history;   /* the numbers of the last GUESS_EVENTS stencils; 0 = none fitted */
 	uint32_t beginning; /* of the element that nothing has fitted: its bucket */
@@ -37,7 +38,12 @@ struct ifp_stencils {
 
 struct ifp_stencils *ifp_stencils_new(void)
 {
-	return calloc(1, sizeof(struct ifp_stencils));
+	static _Atomic uint64_t made; /* looks have numbers of their own in the whole process */
+	struct ifp_stencils *stencils = calloc(1, sizeof(*stencils));
+
+	if (stencils)
+		stencils->first_look = (atomic_fetch_add(&made, 1) + 1) << 32;
+	return stencils;
 }
 
 void ifp_stencils_free(struct ifp_stencils *stencils)
@@ -54,7 +60,7 @@ void ifp_stencils_free(struct ifp_stencils *stencils)
 static void clear(struct ifp_stencils *stencils)
 {
 	ifp_arena_free(&stencils->arena);
-	stencils->first_hint += stencils->count;
+	stencils->first_look += stencils->count;
 	stencils->count = 0;
 	stencils->history = 0;
 	memset(stencils->guesses, 0, sizeof(stencils->guesses));
@@ -143,7 +149,7 @@ const uint8_t *ifp_stencils_fit(struct ifp_stencils *stencils, const uint8_t *te
 	if (!number)
 		return NULL;
 	stencils->fitted++;
-	args->hint = stencils->first_hint + number;
+	args->look = stencils->first_look + number;
 	return behind;
 }
 
