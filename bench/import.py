@@ -30,21 +30,24 @@ SOURCE = pathlib.Path(__file__).resolve().parent.parent
 SAMPLES = 2
 MB = 1e6
 
-# Reads lines of one word each; loads all traces and answers with seconds and KiB for each.
+# Reads lines of one word each; loads all traces and answers with seconds, seconds of processors and
+# KiB for each.
 LOADER = """
 import logging, resource, sys, time
 logging.disable(logging.CRITICAL)
 from hta.trace_analysis import TraceAnalysis
 files = dict(enumerate(sys.argv[1:]))
+whose = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
+def cpu():
+    return sum(sum(resource.getrusage(who)[:2]) for who in whose)
 for line in sys.stdin:
-    begin = time.perf_counter()
+    begin, cpu_begin = time.perf_counter(), cpu()
     analysis = TraceAnalysis(trace_files=files)
-    seconds = time.perf_counter() - begin
+    seconds, cpu_seconds = time.perf_counter() - begin, cpu() - cpu_begin
     events = sum(len(frame) for frame in analysis.t.traces.values())
-    peaks = [resource.getrusage(who).ru_maxrss
-             for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    peaks = [resource.getrusage(who).ru_maxrss for who in whose]
     del analysis
-    print("loaded", seconds, *peaks, events, flush=True)
+    print("loaded", seconds, cpu_seconds, *peaks, events, flush=True)
 """
 
 
@@ -121,7 +124,7 @@ class Infprof:
         self.output = folder / "out"
 
     def load(self, files):
-        """Seconds of one run and its peak in KiB; what it says of it stays in self.result."""
+        """Seconds of one run, of processors, and its peak in KiB; self.result is what it says."""
         shutil.rmtree(self.output, ignore_errors=True)
         command = [self.program, "merge", "--archive-only", "--json", "-o", self.output, *files]
         with tempfile.TemporaryFile() as said:
@@ -134,7 +137,7 @@ class Infprof:
                 sys.exit(f"infprof merge failed: status {child.returncode}")
             said.seek(0)
             self.result = json.load(said)
-        return seconds, usage.ru_maxrss
+        return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss
 
     def total(self, key):
         return sum(source[key] for source in self.result["sources"])
@@ -150,13 +153,13 @@ class Hta:
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
     def load(self):
-        """Seconds, and peaks in KiB of the process and of the largest of its workers."""
+        """Seconds, of processors, and peaks in KiB of the process and of its largest worker."""
         self.process.stdin.write("load\n")
         self.process.stdin.flush()
         for line in self.process.stdout:
             if line.startswith("loaded "):
-                seconds, own, worker, self.events = line.split()[1:]
-                return float(seconds), (int(own), int(worker))
+                seconds, cpu_seconds, own, worker, self.events = line.split()[1:]
+                return float(seconds), float(cpu_seconds), (int(own), int(worker))
         sys.exit("HolisticTraceAnalysis has failed: does it load these files alone?")
 
     def close(self):
@@ -168,9 +171,24 @@ def megabytes(kib):
     return f"{kib * 1024 / MB:.0f} MB"
 
 
-def row(name, seconds, json_bytes, events, memory):
-    print(f"| {name} | {seconds:.2f} s | {json_bytes / MB / seconds:.0f} MB/s "
+HEADING = ("| | wall | processors | raw JSON | events | peak memory |\n"
+           "|---|---|---|---|---|---|")
+
+
+def row(name, seconds, cpu_seconds, json_bytes, events, memory):
+    print(f"| {name} | {seconds:.2f} s | {cpu_seconds:.2f} s | {json_bytes / MB / seconds:.0f} MB/s "
           f"| {events / 1e6 / seconds:.2f} M/s | {memory} |")
+
+
+def medians(runs):
+    """Of the seconds, and of the seconds of processors."""
+    return [statistics.median(run[i] for run in runs) for i in (0, 1)]
+
+
+def spread(ours, theirs, i):
+    """How many times as much theirs is: the median of the rounds, the least and the most."""
+    ratios = sorted(b[i] / a[i] for a, b in zip(ours, theirs))
+    return f"{statistics.median(ratios):.0f} ({ratios[0]:.0f} to {ratios[-1]:.0f} in single rounds)"
 
 
 def compare(args, folder):
@@ -187,19 +205,17 @@ def compare(args, folder):
     json_bytes, events = infprof.total("json_bytes"), infprof.total("events")
     packed = sum(path.stat().st_size for path in files)
     print(f"{args.ranks} files, {events} events, {json_bytes / MB:.0f} MB of JSON in "
-          f"{packed / MB:.0f} MB of gzip; {os.cpu_count()} cores; medians of {args.rounds} rounds\n")
-    print("| | wall | raw JSON | events | peak memory |\n|---|---|---|---|---|")
-    wall = statistics.median(seconds for seconds, _ in ours)
-    row("infprof merge --archive-only", wall, json_bytes, events,
-        megabytes(max(kib for _, kib in ours)))
+          f"{packed / MB:.0f} MB of gzip; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; "
+          f"medians of {args.rounds} rounds\n")
+    print(HEADING)
+    row("infprof merge --archive-only", *medians(ours), json_bytes, events,
+        megabytes(max(kib for *_, kib in ours)))
     if hta:
-        other = statistics.median(seconds for seconds, _ in theirs)
-        own, worker = (max(peaks[i] for _, peaks in theirs) for i in (0, 1))
-        row("HolisticTraceAnalysis 0.5.0", other, json_bytes, events,
+        own, worker = (max(peaks[i] for *_, peaks in theirs) for i in (0, 1))
+        row("HolisticTraceAnalysis 0.5.0", *medians(theirs), json_bytes, events,
             f"{megabytes(own)} + {megabytes(worker)} a worker")
-        ratios = sorted(b[0] / a[0] for a, b in zip(ours, theirs))
-        print(f"\ninfprof is {statistics.median(ratios):.0f} times as fast "
-              f"({ratios[0]:.0f} to {ratios[-1]:.0f} in single rounds)")
+        print(f"\nHolisticTraceAnalysis takes {spread(ours, theirs, 0)} times as long, and "
+              f"{spread(ours, theirs, 1)} times as much of the processors")
         hta.close()
     print(f"archive: {infprof.archive_bytes() / events:.2f} bytes per event")
 
@@ -208,12 +224,12 @@ def large(args, folder):
     path = folder / "large.pt.trace.json"
     infprof = Infprof(args, folder)
     apart(make_large, args, path)
-    seconds, kib = infprof.load([path])
+    seconds, cpu_seconds, kib = infprof.load([path])
     json_bytes, events = infprof.total("json_bytes"), infprof.total("events")
     print(f"one file, {events} events\n")
-    print("| | wall | raw JSON | events | peak memory |\n|---|---|---|---|---|")
-    row(f"infprof merge --archive-only, {json_bytes / 1e9:.1f} GB", seconds, json_bytes, events,
-        megabytes(kib))
+    print(HEADING)
+    row(f"infprof merge --archive-only, {json_bytes / 1e9:.1f} GB", seconds, cpu_seconds, json_bytes,
+        events, megabytes(kib))
 
 
 def main():
