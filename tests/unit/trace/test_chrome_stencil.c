@@ -107,6 +107,18 @@ static const struct pair pairs[] = {
 		KERNEL("0", "9", "\"device\": 0, \"stream\": -1"), true},
 	{KERNEL("0", "7", "\"device\": 0, \"stream\": -1"),
 		KERNEL("0", "9", "\"device\": 0, \"stream\": 1"), false},
+	/* numbers in quotes, as PyTorch 1.8 wrote them, are part of the look */
+	{SLICE("\"7\"", "1", "2", ARGS), SLICE("\"7\"", "3", "4", ARGS), true},
+	{SLICE("\"7\"", "1", "2", ARGS), SLICE("\"8\"", "3", "4", ARGS), false},
+	{KERNEL("0", "\"stream 7\"", "\"device\": 0, \"stream\": 7, \"correlation\": 1"),
+		KERNEL("0", "\"stream 7\"", "\"device\": 0, \"stream\": 7, \"correlation\": 2"),
+		true},
+	{KERNEL("0", "\"stream 7\"", "\"device\": 0, \"stream\": 7"),
+		KERNEL("0", "\"stream 8\"", "\"device\": 0, \"stream\": 7"), false},
+	{KERNEL("0", "\"stream 7\"", "\"device\": 0, \"stream\": 7"),
+		KERNEL("0", "\"stream 7\"", "\"device\": 0, \"stream\": 8"), false},
+	{KERNEL("0", "\"stream 7\"", "\"device\": 0, \"stream\": 7"),
+		KERNEL("1", "\"stream 7\"", "\"device\": 1, \"stream\": 7"), true},
 	/* correlations that are no numbers stand for their hash */
 	{KERNEL("0", "7", "\"correlation\": \"a1\""), KERNEL("0", "7", "\"correlation\": \"a2\""),
 		false},
