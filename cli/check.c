@@ -26,8 +26,9 @@ static const struct ifp_option options[] = {
 };
 
 static const struct ifp_command_section sections[] = {
-	{"EXIT STATUS", "0 when nothing is wrong, 1 when something is: all that would make "
-			"infprof-merge(1) stop with --strict. What is told besides, such as "
+	{"EXIT STATUS", "0 when nothing is wrong, 1 when something is: all of a file that would "
+			"make infprof-merge(1) stop with --strict. Which file is which rank, and "
+			"whether one is missing, is not asked. What is told besides, such as "
 			"characters that were repaired, is marked \"(no fault)\" and does not "
 			"count.\n"},
 };

@@ -99,8 +99,9 @@ static const struct ifp_command_section sections[] = {
 		"prints. They meet in DIR/.merge, which is removed at the end.\n"},
 	{"EXIT STATUS",
 		"0 also when something of the files could not be read: what it was is printed and "
-		"stands in the ledger of the report. 1 when the command failed. 2 when it was used "
-		"in a wrong way, or when --strict found a fault.\n"},
+		"stands in the ledger of the report. 1 when the command failed, also where the "
+		"archive and the report were written but the timeline could not be drawn. 2 when "
+		"it was used in a wrong way, or when --strict found a fault.\n"},
 	{"EXAMPLES", "\tinfprof merge traces/ -o merged\n"
 		     "\ttensorboard --logdir merged\n\n"
 		     "With two hosts for many or large files:\n\n"
@@ -136,13 +137,16 @@ static int join(char path[PATH_MAX], const char *directory, const char *name)
 	return 0;
 }
 
-/* -EEXIST when an earlier run has written there. */
-static int check_output(const char *output, char archive[PATH_MAX])
+/* -EEXIST when an earlier run, or somebody else, has written there. archive: its path. */
+static int check_output(const struct values *v, char archive[PATH_MAX])
 {
-	static const char *const taken[] = {"merged", "perfetto", "ranks", "run.ifp"};
+	static const char *const taken[] = {
+		"report.txt", "report.json", "merged", "perfetto", "ranks", "run.ifp"};
+	const char *output = v->output;
 	int err = 0;
 
-	for (size_t i = 0; i < IFP_ARRAY_SIZE(taken) && !err; i++) {
+	/* An archive alone writes over no report. */
+	for (size_t i = v->archive_only ? 2 : 0; i < IFP_ARRAY_SIZE(taken) && !err; i++) {
 		err = join(archive, output, taken[i]);
 		if (!err && access(archive, F_OK) == 0)
 			err = ifp_fail(-EEXIST,
@@ -210,7 +214,11 @@ static int write_run(struct work *work, struct ifp_import *import, const char *a
 	cJSON_AddStringToObject(result, "archive", archive);
 	if (!v->archive_only)
 		err = ifp_outputs_draw(archive, v->output, &v->limits, result);
-	return err ? err : ifp_merge_print(import, result, v->json);
+	if (!err)
+		err = ifp_merge_print(import, result, v->json);
+	if (!err && ifp_document_is_true(result, "undrawn"))
+		return IFP_EXIT_FAILED; /* why has been printed */
+	return err;
 }
 
 /* The whole, as process 0: an exit status or a negative errno. */
@@ -219,7 +227,7 @@ static int merge(struct work *work)
 	const struct values *v = work->values;
 	IFP_CLEANUP_IMPORT struct ifp_import import = IFP_IMPORT_EMPTY;
 	char archive[PATH_MAX];
-	int err = check_output(v->output, archive);
+	int err = check_output(v, archive);
 
 	if (!err)
 		err = read_sources(work, &import);

@@ -128,8 +128,10 @@ static void add_drawn(cJSON *files, const struct ifp_timeline_result *result)
 }
 
 static void draw_timeline(struct ifp_run *run, const char *output,
-	const struct ifp_timeline_wish *wish, cJSON *lines, cJSON *files)
+	const struct ifp_timeline_wish *wish, cJSON *verdict)
 {
+	cJSON *lines = cJSON_GetObjectItemCaseSensitive(verdict, "lines");
+	cJSON *files = cJSON_GetObjectItemCaseSensitive(verdict, "files");
 	IFP_CLEANUP(ifp_timeline_result_free) struct ifp_timeline_result result = {0};
 	char cause[800], text[1024];
 
@@ -138,6 +140,7 @@ static void draw_timeline(struct ifp_run *run, const char *output,
 		ifp_log_chain(IFP_LOG_ERROR);
 		snprintf(text, sizeof(text), "the timeline was not drawn: %s", cause);
 		add_line(lines, text);
+		cJSON_AddBoolToObject(verdict, "undrawn", true);
 		return;
 	}
 	add_drawn(files, &result);
@@ -156,6 +159,7 @@ int ifp_outputs_draw(const char *archive, const char *output,
 	cJSON *files = cJSON_AddArrayToObject(verdict, "files");
 	IFP_CLEANUP_BUF struct ifp_buf command = {0};
 	struct ifp_timeline_wish wish = {.limits = *limits};
+	char cause[800] = "";
 	int report_err, err = ifp_run_open(archive, &run);
 
 	if (err)
@@ -163,10 +167,15 @@ int ifp_outputs_draw(const char *archive, const char *output,
 	add_file(files, archive);
 	/* Before the timeline, which shows the ranks of the verdict before others. */
 	report_err = ifp_report_make(run, &report);
+	ifp_error_text(cause, sizeof(cause));
+	ifp_error_clear(); /* drawing may fail with a cause of its own */
 	wish.first_ranks = report.first_ranks;
 	wish.first_rank_count = report.first_rank_count;
-	draw_timeline(run, output, &wish, lines, files);
-	if ((err = report_err) || (err = ifp_report_write(&report, output)))
+	draw_timeline(run, output, &wish, verdict);
+	if (report_err)
+		return ifp_fail(report_err, "%s", cause);
+	err = ifp_report_write(&report, output);
+	if (err)
 		return err;
 	add_file_in(files, output, "report.txt");
 	add_file_in(files, output, "report.json");

@@ -12,7 +12,8 @@
 /*
  * Draws the archive into the directory (which exists), and adds the members of VERDICT
  * (docs/protocol.md) to verdict. Where the timeline cannot be drawn the report is made all the
- * same, and a line says so. 0 or negative errno when there is no verdict.
+ * same, a line says so, and verdict has the member "undrawn". 0 or negative errno when there is no
+ * verdict.
  */
 int ifp_outputs_draw(const char *archive, const char *output,
 	const struct ifp_timeline_limits *limits, cJSON *verdict);

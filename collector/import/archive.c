@@ -95,17 +95,19 @@ static int write_run(struct writing *writing)
 /* Host and process where the file's name tells them. */
 static void add_host(cJSON *document, const struct ifp_import_file *file)
 {
+	const char *slash = strrchr(file->label, '/');
+	const char *name = slash ? slash + 1 : file->label;
 	char host[HOST_MAX_BYTES + 1];
 	regmatch_t groups[3];
 	regex_t expression;
 
 	if (regcomp(&expression, HOST_PATTERN, REG_EXTENDED))
 		return;
-	if (!regexec(&expression, file->label, 3, groups, 0) && groups[1].rm_eo <= HOST_MAX_BYTES) {
-		snprintf(host, sizeof(host), "%.*s", (int)groups[1].rm_eo, file->label);
+	if (!regexec(&expression, name, 3, groups, 0) && groups[1].rm_eo <= HOST_MAX_BYTES) {
+		snprintf(host, sizeof(host), "%.*s", (int)groups[1].rm_eo, name);
 		cJSON_AddStringToObject(document, "host", host);
 		ifp_document_add_int64(
-			document, "child_pid", strtoll(file->label + groups[2].rm_so, NULL, 10));
+			document, "child_pid", strtoll(name + groups[2].rm_so, NULL, 10));
 	}
 	regfree(&expression);
 }

@@ -86,6 +86,11 @@ static int take_entry(struct ifp_import *import, FTS *tree, FTSENT *entry)
 			return ifp_import_add_file(import, entry->fts_path,
 				(uint64_t)entry->fts_statp->st_size, false);
 		return 0;
+	case FTS_SLNONE:
+		if (!looks_like_trace(entry->fts_name))
+			return 0;
+		return ifp_import_note(&import->notes, WHAT, 0, true,
+			"%s is a symbolic link that leads nowhere", entry->fts_path);
 	default:
 		return 0;
 	}
@@ -186,6 +191,30 @@ static int drop_doubles(struct ifp_import *import)
 	return err;
 }
 
+static bool has_namesake(const struct ifp_import *import, uint32_t i)
+{
+	for (uint32_t j = 0; j < import->file_count; j++)
+		if (j != i && !strcmp(import->files[i].name, import->files[j].name))
+			return true;
+	return false;
+}
+
+/* rank_0/trace.json and rank_1/trace.json: a name that two files have tells people nothing. */
+static int tell_apart(struct ifp_import *import)
+{
+	for (uint32_t i = 0; i < import->file_count; i++) {
+		struct ifp_import_file *file = &import->files[i];
+
+		if (!has_namesake(import, i))
+			continue;
+		free(file->label);
+		file->label = ifp_import_as_line(file->path);
+		if (!file->label)
+			return ifp_fail(-ENOMEM, "no memory for the name of a file");
+	}
+	return 0;
+}
+
 int ifp_import_find_files(struct ifp_import *import, const struct ifp_import_options *options,
 	char *const *paths, size_t count)
 {
@@ -195,6 +224,8 @@ int ifp_import_find_files(struct ifp_import *import, const struct ifp_import_opt
 		err = take_path(import, paths[i]);
 	if (!err)
 		err = drop_doubles(import);
+	if (!err)
+		err = tell_apart(import);
 	if (err)
 		return err;
 	if (!import->file_count)

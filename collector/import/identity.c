@@ -218,7 +218,7 @@ static int note_conflict(const struct ranked *ranked, const struct way *way)
 
 	for (uint32_t i = 0; i < ranked->count && found < 2; i++)
 		if (way->claims[i] == way->twice)
-			names[found++] = ranked->files[i]->name;
+			names[found++] = ranked->files[i]->label;
 	return ifp_import_note(&ranked->import->notes, WHAT, 0, true,
 		"%s and %s are both rank %" PRIu32 " by %s, which is not believed", names[0],
 		names[1], way->twice, way->name);
@@ -240,7 +240,7 @@ static int take(struct ranked *ranked, const struct way *way)
 		file->rank = next++;
 		err = ifp_import_note(&import->notes, WHAT, 0, true,
 			"%s has no rank by %s: it is shown as rank %" PRIu32 ", behind the others",
-			file->name, way->name, file->rank);
+			file->label, way->name, file->rank);
 	}
 	if (import->world < way->highest + 1)
 		import->world = way->highest + 1;
@@ -259,7 +259,7 @@ static int note_contradiction(
 			continue;
 		return ifp_import_note(&ranked->import->notes, WHAT, 0, true,
 			"%s is rank %" PRIu32 " by %s, but states that it is rank %" PRIu32,
-			ranked->files[i]->name, taken->claims[i], taken->name, stated->claims[i]);
+			ranked->files[i]->label, taken->claims[i], taken->name, stated->claims[i]);
 	}
 	return 0;
 }

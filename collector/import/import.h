@@ -49,7 +49,7 @@ struct ifp_import_file {
 	char *path;
 	const char *name; /* behind the last slash of path */
 	char *utf8_path;  /* for JSON: U+FFFD stands for what is no UTF-8 */
-	char *label;	  /* the name for people: on one line as well */
+	char *label; /* for people, on one line: the name, or the path where names are the same */
 	uint64_t file_bytes;
 	bool named;	  /* by the user; false: found in a directory */
 	uint32_t process; /* that reads it; 0 where there is but one */

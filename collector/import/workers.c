@@ -55,6 +55,8 @@ static struct ifp_import_file *take_file(struct crew *crew)
 /* Under the lock. The first error is the one that counts. */
 static void take_error(struct crew *crew, int err)
 {
+	if (err && crew->err)
+		ifp_error_clear(); /* the first is told */
 	if (!err || crew->err)
 		return;
 	crew->err = err;

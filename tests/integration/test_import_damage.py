@@ -212,6 +212,19 @@ class Odd(DamageCase):
         # In a directory it is not even looked at.
         self.assertEqual(self.faults(self.merge(self.folder)), [])
 
+    def test_a_link_that_leads_nowhere_is_told(self):
+        folder = self.folder / "traces"
+        folder.mkdir()
+        (folder / "gone.json").symlink_to("nowhere")
+        (folder / "self.json").symlink_to("self.json")
+        (folder / "notes.txt").symlink_to("nowhere")  # would not have been read anyway
+        expected = [f"{folder}/gone.json is a symbolic link that leads nowhere",
+                    f"{folder}/self.json is a symbolic link that leads nowhere"]
+        self.assertEqual(self.faults(self.merge(self.good, folder)), expected)
+        result = self.check(self.good, folder)
+        self.assertEnded(result, 1)
+        self.assertEqual(self.faults(result), expected)
+
     def test_the_standard_input(self):
         with open(self.good, "rb") as file:
             answer = json.loads(self.merge("/dev/stdin", stdin=file).stdout)

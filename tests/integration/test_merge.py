@@ -11,8 +11,9 @@ import json
 import pathlib
 import unittest
 
+import archive_format as fmt
 import harness
-from merge_case import DATA, DDP, ON_DEMAND, Merge, canonical, nanoseconds, read
+from merge_case import DATA, DDP, ON_DEMAND, Merge, canonical, documents, nanoseconds, read
 
 
 def header(trace):
@@ -192,6 +193,21 @@ class Drawn(Merge):
         self.assertIn("run.ifp is there already", result.stderr)
         self.assertEqual((self.output / "run.ifp").read_bytes(), before)
 
+    def test_a_report_of_another_program_stays(self):
+        mine = self.write("out/report.json", '{"mine": 1}')
+        self.output = mine.parent
+        result = self.merge(DDP[0], status=1)
+        self.assertIn("report.json is there already", result.stderr)
+        self.assertEqual(list(self.output.iterdir()), [mine])
+        self.assertEqual(mine.read_text(), '{"mine": 1}')
+
+    def test_a_timeline_that_cannot_be_drawn_is_a_failure(self):
+        result = self.merge("--json", "--max-events", "1", *DDP, status=1)
+        self.assertIn("give --max-events", result.stderr)
+        self.assertIs(json.loads(result.stdout)["undrawn"], True)
+        self.assertEqual(self.exported(1)["distributedInfo"]["rank"], 1)  # the archive is whole
+        self.assertTrue((self.output / "report.json").exists())
+
 
 class Identity(Merge):
     def test_what_the_traces_state(self):
@@ -208,6 +224,20 @@ class Identity(Merge):
     def test_names_of_directories(self):
         ranks, faults = self.ranks(self.trace("rank_1/t.json"), self.trace("rank_0/u.json"))
         self.assertEqual((ranks, faults), ({"t.json": 1, "u.json": 0}, []))
+
+    def test_the_host_is_that_of_the_name_also_where_two_files_have_it(self):
+        name = "trainer_77.1700000000000.pt.trace.json"
+        self.merge("--archive-only", self.trace(f"rank0/{name}"), self.trace(f"rank1/{name}"))
+        ranks = documents(self.output, fmt.RANK)
+        self.assertEqual([(rank, d["host"], d["child_pid"]) for rank, d in ranks],
+                         [(0, "trainer", "77"), (1, "trainer", "77")])
+
+    def test_files_of_one_name_are_told_apart(self):
+        files = [self.trace(f"node{i}/rank3.json") for i in range(2)]
+        _, faults = self.ranks(*files)
+        self.assertEqual(
+            faults[0], "{} and {} are both rank 3 by the file names, which is not believed"
+            .format(*files))
 
     def test_an_expression(self):
         ranks, faults = self.ranks(
