@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Damaged, odd and hostile files: what infprof merge keeps of them, and what it and check say."""
 
+import bz2
 import gzip
 import json
+import lzma
 import os
 import re
 import shutil
@@ -177,6 +179,20 @@ class Table(DamageCase):
     def test_what_is_known_is_called_by_its_name(self):
         path = self.write("nsight.json", b'{"Type":59,"NvtxEvent":{"Timestamp":"5"}}\n' * 2)
         self.assertIn("an export of Nsight Systems as JSON lines", self.merge(self.good, path).stderr)
+
+    def test_other_forms_are_called_by_their_names(self):
+        self.merge(self.good)
+        text = WHOLE.decode()
+        forms = {"a zip archive": b"PK\x03\x04" + bytes(60), "xz": lzma.compress(WHOLE),
+                 "bzip2": bz2.compress(WHOLE), "UTF-16": text.encode("utf-16"),
+                 "an archive of infprof": (self.output / "run.ifp").read_bytes()}
+        for what, content in forms.items():
+            with self.subTest(what):
+                path = self.write("other.json.gz", content)
+                self.assertRegex(self.merge(self.good, path).stderr, f"nothing was read of .*{what}")
+                self.strict(path)
+                known = content.startswith(b"\x89IFP")  # which check reads
+                self.assertEnded(self.check(path), 0 if known else 1)
 
     def strict(self, path):
         self.merge("--strict", self.good, path, status=2)

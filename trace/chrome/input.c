@@ -73,6 +73,31 @@ static const struct ifp_codec *codec_of(const struct ifp_input *input)
 	return NULL;
 }
 
+/* Files that people take for traces, by their first bytes; no JSON begins so. */
+static int check_form(const struct ifp_input *input)
+{
+	static const struct {
+		const char *start;
+		size_t bytes;
+		const char *what;
+	} forms[] = {
+		{"PK\x03\x04", 4, "a zip archive: unpack it first"},
+		{"\xfd"
+		 "7zXZ",
+			5, "packed with xz: unpack it first"},
+		{"BZh", 3, "packed with bzip2: unpack it first"},
+		{"\xff\xfe", 2, "text in UTF-16: convert it to UTF-8 first"},
+		{"\xfe\xff", 2, "text in UTF-16: convert it to UTF-8 first"},
+		{"\x89IFP", 4, "an archive of infprof, not a trace: infprof timeline draws it"},
+	};
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		if (input->io.in_bytes >= forms[i].bytes &&
+			!memcmp(input->file, forms[i].start, forms[i].bytes))
+			return ifp_fail(-EBADMSG, "it is %s", forms[i].what);
+	return 0;
+}
+
 int ifp_input_open(const char *path, struct ifp_input **out)
 {
 	IFP_CLEANUP(ifp_input_close) struct ifp_input *input = calloc(1, sizeof(*input));
@@ -87,6 +112,9 @@ int ifp_input_open(const char *path, struct ifp_input **out)
 	err = fill(input);
 	if (err)
 		return ifp_fail(err, "open %s", path);
+	err = check_form(input);
+	if (err)
+		return ifp_fail(err, "%s", path);
 	input->codec = codec_of(input);
 	if (input->codec && !(input->codec_state = input->codec->open()))
 		return ifp_fail(-ENOMEM, "open %s: out of memory", path);
