@@ -12,6 +12,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct values {
 	bool json;
@@ -40,7 +42,8 @@ static const struct ifp_command command = {
 	.description =
 		"Reads every frame of archives (.ifp) and every event of traces, as "
 		"infprof-merge(1) does, and prints a line for each file and for each thing that "
-		"is wrong with it: what that would put into the ledger. Nothing is written.",
+		"is wrong with it: what that would put into the ledger. Of a DIR that holds a "
+		"run.ifp, the output of a run, that archive is read. Nothing is written.",
 	.options = options,
 	.option_count = IFP_ARRAY_SIZE(options),
 	.sections = sections,
@@ -198,6 +201,18 @@ static int check_traces(struct check *check, char *const *paths, size_t count)
 	return 0;
 }
 
+/* The archive that the user names: itself, or by the output of a run that holds it. NULL: none. */
+static char *archive_of(const char *path)
+{
+	IFP_CLEANUP_FREE char *inside = NULL;
+
+	if (ifp_check_is_archive(path))
+		return strdup(path);
+	if (asprintf(&inside, "%s/run.ifp", path) < 0)
+		inside = NULL;
+	return inside && ifp_check_is_archive(inside) ? IFP_TAKE_PTR(inside) : NULL;
+}
+
 /* In the order of the arguments; traces that stand together are read at the same time. */
 static int check_all(struct check *check, const struct ifp_arguments *arguments)
 {
@@ -205,14 +220,15 @@ static int check_all(struct check *check, const struct ifp_arguments *arguments)
 	int err = 0;
 
 	for (size_t i = 0; i <= arguments->count && !err; i++) {
-		bool archive = i < arguments->count && ifp_check_is_archive(arguments->items[i]);
+		IFP_CLEANUP_FREE char *archive =
+			i < arguments->count ? archive_of(arguments->items[i]) : NULL;
 
 		if (i < arguments->count && !archive)
 			continue;
 		if (i > first)
 			err = check_traces(check, arguments->items + first, i - first);
 		if (!err && archive)
-			check_archive(check, arguments->items[i]);
+			check_archive(check, archive);
 		first = i + 1;
 	}
 	return err;

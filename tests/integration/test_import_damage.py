@@ -228,6 +228,16 @@ class Odd(DamageCase):
         # In a directory it is not even looked at.
         self.assertEqual(self.faults(self.merge(self.folder)), [])
 
+    def test_of_the_output_of_a_run_its_archive_is_checked(self):
+        self.merge(self.good)
+        archive = self.output / "run.ifp"
+        result = self.check(self.output)
+        self.assertEnded(result, 0)
+        found, = json.loads(result.stdout)["files"]
+        self.assertEqual((found["path"], found["kind"]), (str(archive), "archive"))
+        archive.write_bytes(changed(archive.read_bytes(), 200, 0x55))
+        self.assertEnded(self.check(self.output), 1)
+
     def test_a_link_that_leads_nowhere_is_told(self):
         folder = self.folder / "traces"
         folder.mkdir()
