@@ -13,6 +13,7 @@ import gzip
 import json
 import os
 import pathlib
+import shutil
 import sys
 import unittest
 import zlib
@@ -20,6 +21,7 @@ import zlib
 import harness
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "harness"))
+import kineto_sample  # noqa: E402
 import random_trace  # noqa: E402
 
 DRIVER = harness.BUILD / "tests" / "picture_driver"
@@ -259,19 +261,31 @@ class Options(Budget):
         return gzip.decompress(path.read_bytes()).decode()
 
     def sample(self):
-        """The sample job eight times: 8 ranks of 5 steps, as rank 0 and rank 1 by turns."""
-        ddp = [DATA / "ddp.rank0.json.gz", DATA / "ddp.rank1.json.gz"]
-        return self.merge(ddp * 4, options=["--in-order"])
+        """A job of 8 ranks: those of a real one, which recorded 3 steps, by turns."""
+        files = [self.folder / f"{rank}.json.gz" for rank in range(8)]
+        for rank, path in enumerate(files):
+            shutil.copy(DATA / f"ddp-steps.rank{rank % 2}.json.gz", path)
+        archive = self.merge(files, options=["--in-order"])
+        self.assertEqual({rank: len(steps) for rank, steps in archive.steps.items()},
+                         {rank: 3 for rank in range(8)})
+        return archive
 
-    def test_every_collective_of_the_sample_is_itself_by_default(self):
-        archive = self.sample()
-        self.draw(archive)
-        text = self.json_text()
-        self.assertLess(len(text), 64_000_000)
-        events = json.loads(text)["traceEvents"]
-        shown = sum(is_collective(e["cat"], e["name"]) for e in events if e["ph"] == "X")
-        self.assertEqual(shown, archive.collectives())
-        self.assertGreater(shown, 0)
+    def made_up(self):
+        """A job of 8 ranks and 5 steps with operators, launches, kernels and collectives."""
+        files = [self.folder / f"{rank}.json" for rank in range(8)]
+        for rank, path in enumerate(files):
+            kineto_sample.write(path, rank, library="nccl", device=rank)
+        return self.merge(files, "made-up", ["--in-order"])
+
+    def test_every_collective_of_a_job_is_itself_by_default(self):
+        for archive in (self.sample(), self.made_up()):
+            self.draw(archive)
+            text = self.json_text()
+            self.assertLess(len(text), 64_000_000)
+            events = json.loads(text)["traceEvents"]
+            shown = sum(is_collective(e["cat"], e["name"]) for e in events if e["ph"] == "X")
+            self.assertEqual(shown, archive.collectives())
+            self.assertGreater(shown, 8 * 3 * 5)
 
     def test_files_are_within_the_budget_and_can_be_drawn(self):
         archive = self.random_archive(11)
