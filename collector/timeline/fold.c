@@ -80,7 +80,9 @@ static int take_name(struct ifp_fold *fold, struct ifp_str name, int64_t dur_ns)
 		fold->seen_names[fold->seen_name_count++] = id;
 	}
 	count->events++;
-	count->busy_ns += dur_ns;
+	/* Of a hostile archive, years may add up. */
+	if (__builtin_add_overflow(count->busy_ns, dur_ns, &count->busy_ns))
+		count->busy_ns = INT64_MAX;
 	return 0;
 }
 

@@ -42,15 +42,21 @@ static void seek_step(struct maker *m, int64_t at_ns)
 		m->step++;
 }
 
+/* Twice any number, which need not fit: equal numbers have equal keys, that is enough. */
+static int64_t key_of(int64_t number, int64_t more)
+{
+	return (int64_t)(2 * (uint64_t)number + (uint64_t)more);
+}
+
 static int64_t key_at(struct maker *m, int64_t at_ns)
 {
 	const struct ifp_step *items = m->steps->items;
 
 	seek_step(m, at_ns);
 	if (!m->step)
-		return m->steps->count ? 2 * items[0].number - 1 : 0;
+		return m->steps->count ? key_of(items[0].number, -1) : 0;
 	items += m->step - 1;
-	return 2 * items->number + !(items->whole && at_ns < items->end_ns);
+	return key_of(items->number, !(items->whole && at_ns < items->end_ns));
 }
 
 /* Of the step found last, or of everything where it was none. */

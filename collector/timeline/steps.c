@@ -72,7 +72,8 @@ static int add(struct ifp_steps *steps, const struct ifp_step *step)
 static struct ifp_step between_marks(const struct ifp_steps *steps, int64_t number, int64_t at_ns)
 {
 	const struct ifp_step *last = steps->count ? &steps->items[steps->count - 1] : NULL;
-	bool whole = last && last->number + 1 == number && last->end_ns < at_ns;
+	bool follows = last && (uint64_t)last->number + 1 == (uint64_t)number;
+	bool whole = follows && last->end_ns < at_ns;
 
 	return (struct ifp_step){
 		.number = number,

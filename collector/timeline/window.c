@@ -130,7 +130,8 @@ static void move_ends(struct ifp_steps *steps, const int64_t *ends)
 	for (uint32_t i = 0; i < steps->count; i++) {
 		struct ifp_step *step = &steps->items[i];
 
-		if (step->whole && i && steps->items[i - 1].number + 1 == step->number)
+		if (step->whole && i &&
+			(uint64_t)steps->items[i - 1].number + 1 == (uint64_t)step->number)
 			step->start_ns = ends[i - 1];
 		step->end_ns = ends[i];
 	}
