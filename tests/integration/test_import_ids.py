@@ -228,7 +228,9 @@ class RealRanks(Merge):
         self.assertEqual((launches, kernels), self.by_correlation(recorded))
         met = set()
         for pair in arrows:
-            self.assertEqual(pair["f"]["pid"], pid)
+            # The parts of a collective on different ranks are joined; all else stays in its rank.
+            between = pair["s"]["cat"] == "collective"
+            self.assertEqual(pair["f"]["pid"] != pid, between, pair)
             if pair["s"]["cat"] == "ac2g":
                 met.add((self.at(drawn, pair["s"], False), self.at(drawn, pair["f"], True)))
         self.assertEqual(met, {(number, number) for number in whole})
