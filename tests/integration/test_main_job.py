@@ -83,9 +83,13 @@ class MainJob(Viewer, TestCase):
         order = {e["pid"]: e["args"]["sort_index"] for e in events
                  if e["name"] == "process_sort_index"}
         rows = [names[pid] for pid in sorted(names, key=order.get)]
-        self.assertEqual([row.split(" · ")[0] for row in rows], [f"rank {r}" for r in range(RANKS)])
-        drawn = collections.Counter(e["pid"] for e in events if e["ph"] == "X")
-        self.assertEqual(set(drawn), set(names))
+        self.assertEqual([row.split(" · ")[0] for row in rows],
+                         ["infprof"] + [f"rank {r}" for r in range(RANKS)])
+        # Each rank has slices; the row above them has a counter of the whole run alone.
+        self.assertEqual({names[e["pid"]] for e in events if e["ph"] == "X"}, set(rows[1:]))
+        self.assertEqual({e["name"] for e in events
+                          if e["ph"] == "C" and names[e["pid"]] == rows[0]},
+                         {"skew of collectives"})
 
     def load(self, directory):
         """What the plug-in's own loader makes of the files; it may not warn."""

@@ -200,7 +200,7 @@ static void what_stands_before_a_cut_is_kept(void **state)
 		for (size_t i = 0; i < IFP_ARRAY_SIZE(ends); i++)
 			whole = cut >= ends[i] - (i ? 0 : 1) ? (int)i : whole;
 		/* Before the array's bracket it is no trace at all. */
-		if (count != (cut < strrchr(HEADER, '[') - HEADER + 1u ? -1
+		if (count != (cut <= (size_t)(strrchr(HEADER, '[') - HEADER) ? -1
 				     : whole < 0		       ? 0
 								       : whole))
 			fail_msg("cut at %zu: %d events, not %d", cut, count, whole);
