@@ -222,11 +222,24 @@ bool ifp_roster_roll_due(const struct ifp_roster *roster, int64_t now_ns)
 	return all_came(roster) || now_ns - roster->first_hello_ns >= IFP_ROSTER_ROLL_WAIT_NS;
 }
 
+/* The collector has only just been started again: who is silent may not have noticed. */
+static bool may_return(const struct ifp_roster *roster, int64_t now_ns)
+{
+	return roster->restored_ns && now_ns - roster->restored_ns < IFP_ROSTER_RETURN_WAIT_NS;
+}
+
+bool ifp_roster_is_deserted(const struct ifp_roster *roster, int64_t now_ns)
+{
+	return roster->called && !roster->present && !may_return(roster, now_ns);
+}
+
 uint32_t ifp_roster_overdue(const struct ifp_roster *roster, int64_t now_ns)
 {
+	bool closed_is_dead = roster->disconnected_is_dead && !may_return(roster, now_ns);
+
 	for (uint32_t i = 0; i < roster->world; i++) {
 		const struct ifp_member *member = &roster->members[i];
-		bool dead = !member->connected && roster->disconnected_is_dead;
+		bool dead = !member->connected && closed_is_dead;
 
 		if (member->state == IFP_MEMBER_PRESENT &&
 			now_ns - member->seen_ns >=

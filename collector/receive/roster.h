@@ -16,6 +16,7 @@
 #define IFP_ROSTER_ROLL_WAIT_NS (15 * IFP_NS_PER_S)   /* after the first HELLO */
 #define IFP_ROSTER_SILENCE_NS (30 * IFP_NS_PER_S)     /* no heartbeat: lost */
 #define IFP_ROSTER_DISCONNECTED_NS (5 * IFP_NS_PER_S) /* ... when its connection is gone, too */
+#define IFP_ROSTER_RETURN_WAIT_NS (15 * IFP_NS_PER_S) /* for HELLOs to a collector's second life */
 
 enum ifp_member_state {
 	IFP_MEMBER_ABSENT, /* has never said HELLO */
@@ -44,6 +45,7 @@ struct ifp_roster {
 	 */
 	bool disconnected_is_dead;
 	int64_t first_hello_ns; /* 0 = nobody yet */
+	int64_t restored_ns;	/* when a run was gone on with; 0 = this is its first collector */
 };
 
 /* job NULL or empty, world 0: taken from the first HELLO. */
@@ -70,6 +72,12 @@ void ifp_roster_returned(struct ifp_roster *roster, uint32_t rank);
 
 /* All have come, or those who have not had their time. False once the roll has been called. */
 bool ifp_roster_roll_due(const struct ifp_roster *roster, int64_t now_ns);
+
+/*
+ * The roll has been called, nobody is there, and nobody will come any more. In a collector's second
+ * life the archive does not name all who were at the roll call: they have time to say HELLO again.
+ */
+bool ifp_roster_is_deserted(const struct ifp_roster *roster, int64_t now_ns);
 
 /* The first PRESENT rank that has been silent for too long; IFP_FRAME_NO_RANK = none. */
 uint32_t ifp_roster_overdue(const struct ifp_roster *roster, int64_t now_ns);

@@ -137,6 +137,7 @@ static int restore(struct ifp_session *session, const struct ifp_recovery *recov
 		return err;
 	session->run_id = recovery->run_id;
 	session->roster.called = recovery->called;
+	session->roster.restored_ns = now_ns;
 	for (uint32_t i = 0; i < recovery->world && !err; i++) {
 		if (recovery->hellos[i]) {
 			err = ifp_roster_restore(&session->roster, i, recovery->hellos[i], now_ns);
@@ -320,9 +321,9 @@ static void look_for_lost(struct ifp_session *session, int64_t now_ns)
 }
 
 /* Nobody is left: ranks that have never come will not come any more. */
-static void close_absent(struct ifp_session *session)
+static void close_absent(struct ifp_session *session, int64_t now_ns)
 {
-	if (session->roster.present || !session->roster.called)
+	if (!ifp_roster_is_deserted(&session->roster, now_ns))
 		return;
 	for (uint32_t i = 0; i < session->roster.world; i++)
 		if (!ifp_ends_has(&session->ends, i))
@@ -343,7 +344,7 @@ static void tick(struct ifp_session *session)
 	ifp_clocks_tick(session->clocks, now.raw_ns);
 	if (!ifp_clocks_hold(session->clocks))
 		ifp_ends_release(&session->ends);
-	close_absent(session);
+	close_absent(session, now.raw_ns);
 }
 
 void ifp_session_serve(struct ifp_session *session, int wake_fd, int64_t timeout_ms)

@@ -99,18 +99,32 @@ void collector_start(
 	sscanf(collector->line, "ready %511s", collector->address);
 }
 
-int collector_wait(struct collector *collector)
+static bool ends_within(struct collector *collector, int timeout_ms)
 {
 	int fd = pidfd_open(collector->pid, 0);
 	struct pollfd wait = {.fd = fd, .events = POLLIN};
-	int status;
+	bool ended;
 
 	assert_true(fd >= 0);
-	if (poll(&wait, 1, DEADLINE_MS) <= 0) {
+	ended = poll(&wait, 1, timeout_ms) > 0;
+	close(fd);
+	return ended;
+}
+
+void collector_stays(struct collector *collector, int for_ms)
+{
+	if (ends_within(collector, for_ms))
+		fail_msg("the collector has ended: %s", collector_log(collector));
+}
+
+int collector_wait(struct collector *collector)
+{
+	int status;
+
+	if (!ends_within(collector, DEADLINE_MS)) {
 		kill(collector->pid, SIGKILL);
 		fail_msg("the collector does not end: %s", collector_log(collector));
 	}
-	close(fd);
 	assert_int_equal(waitpid(collector->pid, &status, 0), collector->pid);
 	collector->pid = 0;
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

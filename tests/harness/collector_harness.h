@@ -37,6 +37,8 @@ void collector_start(
 	struct collector *collector, const struct folder *folder, const char *const *arguments);
 /* The exit status; 128 + the signal that ended it. */
 int collector_wait(struct collector *collector);
+/* Fails the test when it ends within so long. */
+void collector_stays(struct collector *collector, int for_ms);
 void collector_kill(struct collector *collector, int signal);
 /* Its stderr as text, to be freed. */
 char *collector_log(const struct collector *collector);

@@ -122,19 +122,29 @@ static void exchange(struct job *job, uint64_t until)
 }
 
 /* As after a crash of the machine's choosing: no word, no flush. */
-static void kill_and_start_again(struct job *job)
+static void kill_and_start(struct job *job)
 {
-	uint64_t run_id = job->agents[0].run_id;
-
 	collector_kill(&job->collector, SIGKILL);
 	assert_int_equal(collector_wait(&job->collector), 128 + SIGKILL);
 	collector_start(&job->collector, &job->folder, job->arguments);
+}
+
+static void join_again(struct job *job)
+{
+	uint64_t run_id = job->agents[0].run_id;
+
 	for (uint32_t rank = 0; rank < WORLD; rank++) {
 		stand_in_join(&job->agents[rank], true);
 		assert_true(job->agents[rank].run_id == run_id);
 		note_acknowledged(job, rank);
 		job->sent[rank] = job->agents[rank].last_sequence;
 	}
+}
+
+static void kill_and_start_again(struct job *job)
+{
+	kill_and_start(job);
+	join_again(job);
 }
 
 static void end(struct job *job)
@@ -244,12 +254,31 @@ static void killed_while_ranks_are_ending(void **state)
 	folder_remove(&job.folder);
 }
 
+/* Agents notice only after 3 s of silence that it is another one: nobody has left. */
+static void killed_before_a_rank_has_stored_anything(void **state)
+{
+	struct job job;
+
+	(void)state;
+	begin(&job);
+	for (uint32_t rank = 0; rank < WORLD; rank++)
+		stand_in_expect(&job.agents[rank], IFP_MSG_ROLL);
+	kill_and_start(&job);
+	collector_stays(&job.collector, 1000);
+	join_again(&job);
+	exchange(&job, WORLD * FRAMES);
+	end(&job);
+	check_archive(&job);
+	folder_remove(&job.folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(killed_after_every_few_acknowledgements),
 		cmocka_unit_test(killed_with_frames_on_their_way),
 		cmocka_unit_test(killed_while_ranks_are_ending),
+		cmocka_unit_test(killed_before_a_rank_has_stored_anything),
 	};
 
 	return RUN_TESTS(tests);

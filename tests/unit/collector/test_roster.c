@@ -139,6 +139,38 @@ static void closed_connection_counts_after_5_s_where_it_means_a_dead_process(voi
 	ifp_roster_free(&roster);
 }
 
+static void collector_in_its_second_life_waits_15_s_for_those_at_the_roll_call(void **state)
+{
+	struct ifp_roster roster;
+
+	(void)state;
+	assert_ok(ifp_roster_init(&roster, "job", 2));
+	roster.called = true;
+	assert_true(ifp_roster_is_deserted(&roster, 100 * S));
+	/* as after a restart before any RANK document was stored */
+	roster.restored_ns = 100 * S;
+	assert_false(ifp_roster_is_deserted(&roster, 115 * S - 1));
+	assert_true(ifp_roster_is_deserted(&roster, 115 * S));
+	assert_ok(hello(&roster, "job", 0, 2, 10, 114 * S));
+	assert_false(ifp_roster_is_deserted(&roster, 200 * S));
+	ifp_roster_free(&roster);
+}
+
+static void closed_connection_counts_later_in_a_second_life(void **state)
+{
+	IFP_CLEANUP_DOCUMENT cJSON *document = cJSON_CreateObject();
+	struct ifp_roster roster;
+
+	(void)state;
+	assert_ok(ifp_roster_init(&roster, "job", 1));
+	roster.disconnected_is_dead = true;
+	roster.restored_ns = 100 * S;
+	assert_ok(ifp_roster_restore(&roster, 0, document, 100 * S));
+	assert_int_equal(ifp_roster_overdue(&roster, 115 * S - 1), IFP_FRAME_NO_RANK);
+	assert_int_equal(ifp_roster_overdue(&roster, 115 * S), 0);
+	ifp_roster_free(&roster);
+}
+
 static void hello_without_identity_is_refused(void **state)
 {
 	IFP_CLEANUP_DOCUMENT cJSON *document =
@@ -164,6 +196,9 @@ int main(void)
 		cmocka_unit_test(second_agent_of_one_rank_is_refused_also_when_the_first_has_gone),
 		cmocka_unit_test(silent_rank_is_overdue_after_30_s),
 		cmocka_unit_test(closed_connection_counts_after_5_s_where_it_means_a_dead_process),
+		cmocka_unit_test(
+			collector_in_its_second_life_waits_15_s_for_those_at_the_roll_call),
+		cmocka_unit_test(closed_connection_counts_later_in_a_second_life),
 		cmocka_unit_test(hello_without_identity_is_refused),
 	};
 
