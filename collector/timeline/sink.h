@@ -133,4 +133,12 @@ struct ifp_sink {
 	const char *label, *label_of_all;
 	struct ifp_budget budget;
 	struct ifp_shown shown; /* the picture says here what it showed */
+	int err;		/* the first one of a call; close() gives it */
 };
+
+/* Keeps what a call failed with; 0 is no failure. */
+static inline void ifp_sink_keep(struct ifp_sink *sink, int err)
+{
+	if (!sink->err)
+		sink->err = err;
+}

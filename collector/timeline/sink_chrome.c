@@ -35,7 +35,6 @@ struct chrome {
 	int64_t start_ns, end_ns; /* of all slices */
 	uint32_t rank;		  /* its number */
 	struct ifp_buf text;	  /* of the element at hand */
-	int err;
 };
 
 static int64_t pid_of(const struct ifp_run_rank *rank)
@@ -56,10 +55,9 @@ static void rank(struct ifp_sink *sink, const struct ifp_sink_rank *rank)
 
 	chrome->rank = rank->rank->rank;
 	chrome->pid = pid_of(rank->rank);
+	ifp_sink_keep(sink, err);
 	if (!err)
 		chrome->pids[chrome->pid_count++] = chrome->pid;
-	else
-		chrome->err = err;
 	ifp_sheet_process(&chrome->sheet, chrome->pid, rank->title, rank->order);
 }
 
@@ -171,8 +169,7 @@ static bool other(struct ifp_sink *sink, uint32_t lane, const struct ifp_timed_e
 	struct ifp_chrome_element element;
 	int err = ifp_recorded_element(&timed->event, chrome->rank, true, &chrome->text, &element);
 
-	if (err)
-		chrome->err = err;
+	ifp_sink_keep(sink, err);
 	if (err || !element.phase)
 		return false;
 	element.category = shown_category(timed->event.category);
@@ -200,7 +197,7 @@ static void flow(struct ifp_sink *sink, const struct ifp_sink_flow *flow)
 	struct ifp_chrome_element half = {.name = flow->name, .category = flow->category};
 	struct ifp_chrome_element from, to;
 
-	if (chrome->err)
+	if (sink->err)
 		return;
 	from = end_of(chrome, &flow->from);
 	to = end_of(chrome, &flow->to);
@@ -348,7 +345,7 @@ static void abandon(struct ifp_sink *sink)
 static int finish(struct chrome *chrome, struct ifp_timeline_result *result)
 {
 	struct ifp_timeline_file file;
-	int err = chrome->err;
+	int err = chrome->sink.err;
 
 	if (!err)
 		err = ifp_buf_status(&chrome->text);

@@ -41,7 +41,6 @@ struct perfetto {
 	size_t link_capacity;
 	struct ifp_intern texts; /* of links */
 	uint64_t events;
-	int err;
 };
 
 static struct perfetto *perfetto_of(struct ifp_sink *sink)
@@ -49,17 +48,11 @@ static struct perfetto *perfetto_of(struct ifp_sink *sink)
 	return (struct perfetto *)sink;
 }
 
-static void keep(struct perfetto *perfetto, int err)
-{
-	if (!perfetto->err)
-		perfetto->err = err;
-}
-
 static void rank(struct ifp_sink *sink, const struct ifp_sink_rank *rank)
 {
 	struct perfetto *perfetto = perfetto_of(sink);
 
-	keep(perfetto, ifp_perfetto_rank_write(&perfetto->rank, perfetto->writer));
+	ifp_sink_keep(sink, ifp_perfetto_rank_write(&perfetto->rank, perfetto->writer));
 	perfetto->rank_order = rank->order;
 	perfetto->process = FIRST_PROCESS_TRACK + rank->order;
 	perfetto->lanes = 0;
@@ -104,7 +97,7 @@ static struct ifp_str with_extra(
 		buf, is_empty(args) ? "{\"further members\":" : ",\"further members\":");
 	ifp_buf_append(buf, extra.ptr, extra.len_bytes);
 	ifp_buf_append_u8(buf, '}');
-	keep(perfetto, ifp_buf_status(buf));
+	ifp_sink_keep(&perfetto->sink, ifp_buf_status(buf));
 	return (struct ifp_str){(const char *)buf->data, (uint32_t)buf->len_bytes};
 }
 
@@ -113,16 +106,16 @@ static void slice(struct ifp_sink *sink, const struct ifp_sink_slice *slice)
 	struct perfetto *perfetto = perfetto_of(sink);
 
 	perfetto->events++;
-	keep(perfetto, ifp_perfetto_rank_add(&perfetto->rank, perfetto->writer,
-			       &(struct ifp_perfetto_mark){
-				       .kind = IFP_PERFETTO_SLICE,
-				       .track = slice->lane,
-				       .start_ns = slice->start_ns,
-				       .end_ns = slice->start_ns + slice->dur_ns,
-				       .name = slice->name,
-				       .category = slice->category,
-				       .args = with_extra(perfetto, slice->args, slice->extra),
-			       }));
+	ifp_sink_keep(sink, ifp_perfetto_rank_add(&perfetto->rank, perfetto->writer,
+				    &(struct ifp_perfetto_mark){
+					    .kind = IFP_PERFETTO_SLICE,
+					    .track = slice->lane,
+					    .start_ns = slice->start_ns,
+					    .end_ns = slice->start_ns + slice->dur_ns,
+					    .name = slice->name,
+					    .category = slice->category,
+					    .args = with_extra(perfetto, slice->args, slice->extra),
+				    }));
 }
 
 static void moment(struct ifp_sink *sink, const struct ifp_sink_moment *moment)
@@ -139,7 +132,7 @@ static void moment(struct ifp_sink *sink, const struct ifp_sink_moment *moment)
 	};
 
 	perfetto->events++;
-	keep(perfetto, ifp_perfetto_rank_add(&perfetto->rank, perfetto->writer, &mark));
+	ifp_sink_keep(sink, ifp_perfetto_rank_add(&perfetto->rank, perfetto->writer, &mark));
 }
 
 /* As an instant that says what it was. */
@@ -164,7 +157,7 @@ static uint32_t keep_text(struct perfetto *perfetto, struct ifp_str text)
 	uint32_t id;
 	int err = text.len_bytes ? ifp_intern(&perfetto->texts, text, &id) : 0;
 
-	keep(perfetto, err);
+	ifp_sink_keep(&perfetto->sink, err);
 	return err || !text.len_bytes ? 0 : id + 1;
 }
 
@@ -177,12 +170,12 @@ static void flow(struct ifp_sink *sink, const struct ifp_sink_flow *flow)
 	if (flow->from.rank_order == perfetto->rank_order &&
 		flow->to.rank_order == perfetto->rank_order) {
 		err = ifp_perfetto_rank_join(&perfetto->rank, flow);
-		keep(perfetto, err);
+		ifp_sink_keep(sink, err);
 		return;
 	}
 	err = IFP_ARRAY_RESERVE(
 		perfetto->links, perfetto->link_capacity, perfetto->link_count, 1, "links");
-	keep(perfetto, err);
+	ifp_sink_keep(sink, err);
 	if (!err)
 		perfetto->links[perfetto->link_count++] = (struct link){
 			.from = flow->from,
@@ -206,7 +199,7 @@ static void note(struct ifp_sink *sink, const struct ifp_sink_note *note)
 		.name = note->text,
 	};
 
-	keep(perfetto, ifp_perfetto_rank_write(&perfetto->rank, perfetto->writer));
+	ifp_sink_keep(sink, ifp_perfetto_rank_write(&perfetto->rank, perfetto->writer));
 	ifp_perfetto_track(perfetto->writer,
 		&(struct ifp_perfetto_track){
 			.uuid = process, .name = note->title, .pid = FIRST_PID - 1});
@@ -214,7 +207,7 @@ static void note(struct ifp_sink *sink, const struct ifp_sink_note *note)
 		perfetto->writer, &(struct ifp_perfetto_track){
 					  .uuid = track, .parent = process, .name = note->title});
 	ifp_perfetto_rank_begin(&perfetto->rank, perfetto->writer, process);
-	keep(perfetto, ifp_perfetto_rank_add(&perfetto->rank, perfetto->writer, &mark));
+	ifp_sink_keep(sink, ifp_perfetto_rank_add(&perfetto->rank, perfetto->writer, &mark));
 }
 
 static struct ifp_str text_of(const struct perfetto *perfetto, uint32_t number)
@@ -270,11 +263,11 @@ static int finish(struct perfetto *perfetto, struct ifp_timeline_result *result)
 	struct stat status;
 	int err;
 
-	keep(perfetto, ifp_perfetto_rank_write(&perfetto->rank, perfetto->writer));
+	ifp_sink_keep(&perfetto->sink, ifp_perfetto_rank_write(&perfetto->rank, perfetto->writer));
 	write_links(perfetto);
 	file.json_bytes = ifp_perfetto_bytes(perfetto->writer);
-	if (perfetto->err)
-		return perfetto->err;
+	if (perfetto->sink.err)
+		return perfetto->sink.err;
 	err = ifp_perfetto_close(&perfetto->writer);
 	if (!err && strcmp(perfetto->path, IFP_OUTPUT_STANDARD) != 0) {
 		if (stat(perfetto->path, &status))

@@ -24,18 +24,11 @@ struct xplane {
 	struct ifp_xplane_file file; /* of the rank that is being drawn */
 	struct ifp_timeline_result done;
 	uint64_t arrows; /* not drawn */
-	int err;
 };
 
 static struct xplane *xplane_of(struct ifp_sink *sink)
 {
 	return (struct xplane *)sink;
-}
-
-static void keep(struct xplane *xplane, int err)
-{
-	if (!xplane->err)
-		xplane->err = err;
 }
 
 /* Finishes the file of the rank that has been drawn. */
@@ -64,24 +57,24 @@ static void rank(struct ifp_sink *sink, const struct ifp_sink_rank *rank)
 
 	if (!err && rank->rank->map)
 		err = ifp_xplane_file_open(&xplane->file, xplane->directory, rank);
-	keep(xplane, err);
+	ifp_sink_keep(sink, err);
 }
 
 static void lane(struct ifp_sink *sink, const struct ifp_sink_lane *lane)
 {
-	if (!xplane_of(sink)->err)
+	if (!sink->err)
 		ifp_xplane_file_lane(&xplane_of(sink)->file, lane);
 }
 
 static void slice(struct ifp_sink *sink, const struct ifp_sink_slice *slice)
 {
-	if (!xplane_of(sink)->err)
+	if (!sink->err)
 		ifp_xplane_slice(&xplane_of(sink)->file, slice);
 }
 
 static void moment(struct ifp_sink *sink, const struct ifp_sink_moment *moment)
 {
-	if (!xplane_of(sink)->err)
+	if (!sink->err)
 		ifp_xplane_moment(&xplane_of(sink)->file, moment);
 }
 
@@ -194,7 +187,7 @@ static int close_sink(struct ifp_sink *sink, struct ifp_timeline_result *result)
 {
 	IFP_CLEANUP_BUF struct ifp_buf path = {0};
 	struct xplane *xplane = xplane_of(sink);
-	int err = xplane->err ? xplane->err : end_rank(xplane);
+	int err = xplane->sink.err ? xplane->sink.err : end_rank(xplane);
 
 	if (!err)
 		err = account(xplane);
