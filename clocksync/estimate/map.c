@@ -3,6 +3,8 @@
 
 #include "clocksync/estimate/solution.h"
 
+#include <math.h>
+
 /* Moments beyond 70 years are not asked about; sums below cannot overflow. */
 #define MOMENT_LIMIT_NS (INT64_C(1) << 61)
 
@@ -55,6 +57,40 @@ int64_t ifp_clock_map_bound_ns(const struct ifp_clock_map *map, ifp_global_ns at
 	if (map->summary.method == IFP_CLOCK_UNALIGNED)
 		return INT64_MAX;
 	return ifp_track_bound(map->track, limited(at.ns));
+}
+
+static bool unaligned(const struct ifp_clock_map *map)
+{
+	return map->summary.method == IFP_CLOCK_UNALIGNED;
+}
+
+uint32_t ifp_clock_map_epoch_count(const struct ifp_clock_map *map)
+{
+	return unaligned(map) ? 0 : map->track->count;
+}
+
+struct ifp_clock_epoch ifp_clock_map_epoch(const struct ifp_clock_map *map, uint32_t i)
+{
+	return ifp_clock_map_at(map, (ifp_global_ns){map->track->points[i].global_ns});
+}
+
+struct ifp_clock_epoch ifp_clock_map_at(const struct ifp_clock_map *map, ifp_global_ns at)
+{
+	struct ifp_track_state state = ifp_track_at(map->track, limited(at.ns));
+
+	if (unaligned(map)) {
+		state.sigma_ns = INFINITY;
+		state.low_ns = INT64_MIN;
+		state.high_ns = INT64_MAX;
+	}
+	return (struct ifp_clock_epoch){
+		.at = at,
+		.offset_ns = state.offset_ns,
+		.rate_ppm = state.rate * 1e6,
+		.sigma_ns = state.sigma_ns,
+		.low_ns = state.low_ns,
+		.high_ns = state.high_ns,
+	};
 }
 
 struct ifp_clock_summary ifp_clock_map_summary(const struct ifp_clock_map *map)

@@ -10,8 +10,10 @@
  * graph give the estimate, Bellman-Ford over the intervals the certified bound. Exchanges at the
  * start and at the end of the run give a rate.
  *
- * The bound is the certified half width of a rank's offset to the reference rank, 0 for ranks that
- * share its clock. Between two exchanges it grows with the drift assumption, in both directions.
+ * Two numbers say how good that is, and are never mixed. The bound is the certified half width of a
+ * rank's offset to the reference rank, 0 for ranks that share its clock; between two exchanges it
+ * grows with the drift assumption, in both directions. Sigma is the estimated standard deviation,
+ * usually far smaller, and promises nothing.
  */
 #pragma once
 
@@ -30,9 +32,10 @@
 #define IFP_CLOCK_DRIFT_PPM 50
 
 enum ifp_clock_method {
-	IFP_CLOCK_SHARED,    /* one clock: nothing to measure */
-	IFP_CLOCK_EXCHANGED, /* measured by message exchange */
-	IFP_CLOCK_UNALIGNED, /* not connected to the reference: REALTIME is taken as it is */
+	IFP_CLOCK_SHARED,      /* one clock: nothing to measure */
+	IFP_CLOCK_EXCHANGED,   /* measured by message exchange */
+	IFP_CLOCK_UNALIGNED,   /* not connected to the reference: REALTIME is taken as it is */
+	IFP_CLOCK_COLLECTIVES, /* aligned from the program's own collectives, without an exchange */
 };
 
 /* What is known of one rank's clocks. The samples are borrowed until the solution is made. */
@@ -40,8 +43,8 @@ struct ifp_clock_rank {
 	uint32_t rank;
 	struct ifp_clock_identity identity;
 	const struct ifp_clock_samples *samples; /* all of this rank's, in order of time */
-	/* Nothing was read (a trace that was imported): its REALTIME is taken as RAW. Its only tuple
-	 * says when it began. Never shares a clock. */
+	/* Nothing was read (a trace that was imported): its REALTIME is taken as RAW. Its only
+	 * tuple says when it began. Never shares a clock. */
 	bool unmeasured;
 };
 
@@ -79,6 +82,27 @@ ifp_global_ns ifp_clock_map_global(
 /* Certified half width at a moment; INT64_MAX when unaligned. */
 int64_t ifp_clock_map_bound_ns(const struct ifp_clock_map *map, ifp_global_ns at);
 
+/* What is known of a rank's clock at one moment. */
+struct ifp_clock_epoch {
+	ifp_global_ns at;
+	int64_t offset_ns; /* local RAW minus job time */
+	double rate_ppm;   /* of local RAW against job time, at that moment */
+	/* Estimated standard deviation of offset_ns, never the certificate; INFINITY when
+	 * unaligned. */
+	double sigma_ns;
+	/* Certified: the true offset lies in between, under the drift assumption; INT64_MIN and
+	 * INT64_MAX when unaligned. */
+	int64_t low_ns, high_ns;
+};
+
+/* The exchanges that placed this rank's clock, by rising time; 0 when it is shared or unaligned. */
+uint32_t ifp_clock_map_epoch_count(const struct ifp_clock_map *map);
+/* One of them: i < ifp_clock_map_epoch_count(). */
+struct ifp_clock_epoch ifp_clock_map_epoch(const struct ifp_clock_map *map, uint32_t i);
+
+/* At any moment: between exchanges, and before and after them. */
+struct ifp_clock_epoch ifp_clock_map_at(const struct ifp_clock_map *map, ifp_global_ns at);
+
 struct ifp_clock_summary {
 	enum ifp_clock_method method;
 	bool over_mpi;
@@ -86,6 +110,7 @@ struct ifp_clock_summary {
 	int64_t offset_ns;	/* local RAW minus job time at the first exchange */
 	double rate_ppm;	/* drift of local RAW against job time */
 	int64_t bound_ns;	/* largest over the run; INT64_MAX when unaligned */
+	double sigma_ns;	/* largest over the run; INFINITY when unaligned */
 	int64_t realtime_steps; /* jumps of REALTIME against RAW seen in the tuples */
 };
 

@@ -5,6 +5,7 @@
 #include "core/cleanup.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,8 +138,10 @@ static int solve_epoch(
 		return -ENOMEM;
 	note_participants(solution->nodes, epoch, seen);
 	for (uint32_t i = 0; i < epoch->node_count; i++) {
-		struct ifp_track_point point = {
-			epoch->at_ns, found[i].offset_ns, found[i].low_ns, found[i].high_ns};
+		struct ifp_track_point point = {.global_ns = epoch->at_ns,
+			.offset_ns = found[i].offset_ns,
+			.low_ns = found[i].low_ns,
+			.high_ns = found[i].high_ns};
 
 		solution->nodes[i].epochs += seen[i];
 		if (i && found[i].connected)
@@ -172,6 +175,17 @@ static int solve_pass(struct ifp_clock_solution *solution, struct ifp_epoch_edge
 	return 0;
 }
 
+/* Nothing but the intervals is known: as if every offset in them were equally likely. */
+static void guess_sigmas(struct ifp_track *track)
+{
+	for (uint32_t i = 0; i < track->count; i++) {
+		struct ifp_track_point *p = track->points + i;
+
+		p->sigma_ns = (double)(p->high_ns - p->low_ns) / 2 / sqrt(3);
+		p->rate_sigma = (double)track->drift_ppm * 1000 / sqrt(3);
+	}
+}
+
 /* Rates of all nodes; the steepest drift that contradicts the assumption, 0 when none does. */
 static int64_t judge_pass(struct ifp_clock_solution *solution, double *rates)
 {
@@ -182,6 +196,9 @@ static int64_t judge_pass(struct ifp_clock_solution *solution, double *rates)
 		double rate = ifp_track_rate(track);
 		int64_t ppm = ifp_track_tighten(track);
 
+		guess_sigmas(track);
+		ifp_track_confine(track);
+		ifp_track_join(track);
 		rates[i] = rate > RATE_LIMIT || rate < -RATE_LIMIT ? 0 : rate;
 		steepest_ppm = ppm > steepest_ppm ? ppm : steepest_ppm;
 	}

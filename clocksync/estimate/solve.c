@@ -4,6 +4,7 @@
 #include "core/error.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +70,8 @@ static void place_by_realtime(const struct ifp_lines *reference, const struct if
 	int64_t offset_ns;
 
 	if (!__builtin_sub_overflow(knot->raw_ns, global_ns, &offset_ns))
-		ifp_track_add(track, &(struct ifp_track_point){global_ns, offset_ns, 0, 0});
+		ifp_track_add(track,
+			&(struct ifp_track_point){.global_ns = global_ns, .offset_ns = offset_ns});
 }
 
 static void place_unaligned(struct ifp_clock_solution *solution)
@@ -90,10 +92,12 @@ static void place_unaligned(struct ifp_clock_solution *solution)
 		if (line->piece_count == 1 && reference->realtime.piece_count == 1 &&
 			last->raw_ns - line->knots->raw_ns > UNALIGNED_RATE_NS)
 			place_by_realtime(reference, last, &node->track);
+		ifp_track_join(&node->track);
 	}
 }
 
-/* Clocks of which nothing was measured are not aligned to each other, the reference is not either. */
+/* Clocks of which nothing was measured are not aligned to each other, the reference is not either.
+ */
 static void distrust_reference(
 	struct ifp_clock_solution *solution, const struct ifp_clock_rank *ranks)
 {
@@ -101,14 +105,16 @@ static void distrust_reference(
 		solution->nodes[0].method = IFP_CLOCK_UNALIGNED;
 }
 
-/* The largest bound while the rank was running. */
-static int64_t bound_over_run(const struct ifp_clock_map *map)
+/* The largest bound and sigma while the rank was running. */
+static void summarise_run(struct ifp_clock_map *map)
 {
 	const struct ifp_lines *lines = &map->lines;
+	const struct ifp_track *track = map->track;
+	int64_t first_ns = lines->first_raw_ns - ifp_track_offset(track, lines->first_raw_ns);
+	int64_t last_ns = lines->last_raw_ns - ifp_track_offset(track, lines->last_raw_ns);
 
-	return ifp_track_bound_max(map->track,
-		lines->first_raw_ns - ifp_track_offset(map->track, lines->first_raw_ns),
-		lines->last_raw_ns - ifp_track_offset(map->track, lines->last_raw_ns));
+	map->summary.bound_ns = ifp_track_bound_max(track, first_ns, last_ns);
+	map->summary.sigma_ns = ifp_track_sigma_max(track, first_ns, last_ns);
 }
 
 static void summarise(struct ifp_clock_map *map, const struct ifp_clock_node *node)
@@ -120,10 +126,12 @@ static void summarise(struct ifp_clock_map *map, const struct ifp_clock_node *no
 		.epochs = node->epochs,
 		.offset_ns = node->track.count ? node->track.points[0].offset_ns : 0,
 		.rate_ppm = ifp_track_rate(&node->track) * 1e6,
+		.bound_ns = INT64_MAX,
+		.sigma_ns = INFINITY,
 		.realtime_steps = map->lines.realtime.piece_count - 1,
 	};
-	map->summary.bound_ns =
-		node->method == IFP_CLOCK_UNALIGNED ? INT64_MAX : bound_over_run(map);
+	if (node->method != IFP_CLOCK_UNALIGNED)
+		summarise_run(map);
 }
 
 static int solution_alloc(uint32_t count, struct ifp_clock_solution *solution)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One clock's offset to the reference over the run: a point per exchange, straight lines between
- * them, the mean slope outside. offset = the clock minus the reference.
+ * One clock's offset to the reference over the run: a point per exchange, with the rate there; a
+ * cubic through the points and their rates in between (what the mean of an integrated random walk
+ * is), straight on outside. offset = the clock minus the reference.
  *
  * Around the line lies the certified region: from every point's interval the offset can move away
  * with the assumed drift at most, so at any moment it lies in all the cones that open from the
- * points. Once the points are tightened against each other, the nearest two decide.
+ * points. Once the points are tightened against each other, the nearest two decide. The line runs
+ * inside the region: no stretch of it is steeper than the assumed drift.
  */
 #pragma once
 
@@ -15,7 +17,10 @@
 struct ifp_track_point {
 	int64_t global_ns; /* the reference's clock */
 	int64_t offset_ns;
-	int64_t low_ns, high_ns;
+	int64_t low_ns, high_ns; /* certified */
+	double rate;		 /* ns of offset per ns of time */
+	/* Estimated standard deviations of the offset, and of the rate in ns per s. */
+	double sigma_ns, rate_sigma;
 };
 
 /* Points by rising time. No points: the reference's own clock. */
@@ -23,6 +28,16 @@ struct ifp_track {
 	struct ifp_track_point *points; /* owned */
 	uint32_t count;
 	int64_t drift_ppm;
+	double wander; /* variance that the rate gains per second, (ns/s)^2/s: for sigma in between
+			*/
+};
+
+/* What is known at a moment. */
+struct ifp_track_state {
+	int64_t offset_ns;
+	int64_t low_ns, high_ns;
+	double rate;
+	double sigma_ns;
 };
 
 /*
@@ -37,12 +52,31 @@ void ifp_track_add(struct ifp_track *track, const struct ifp_track_point *point)
  */
 int64_t ifp_track_tighten(struct ifp_track *track);
 
+/* Narrows limits = {low, high} of the offset at global_ns to the cone that opens from a point. */
+void ifp_track_narrow(const struct ifp_track_point *from, int64_t global_ns, int64_t drift_ppm,
+	int64_t limits[2]);
+
+/*
+ * Brings the line into the certified region: offsets into their intervals and no farther apart
+ * than the assumed drift allows, rates to no more than it. For tightened points.
+ */
+void ifp_track_confine(struct ifp_track *track);
+
+/* Every point's rate from its neighbours alone; for tracks that nothing better is known of. */
+void ifp_track_join(struct ifp_track *track);
+
 /* Mean slope, ns of offset per ns of time; 0 with fewer than two points. */
 double ifp_track_rate(const struct ifp_track *track);
 
 /* The offset at a reading of the clock itself. */
 int64_t ifp_track_offset(const struct ifp_track *track, int64_t local_ns);
 
+/* All that is known at a moment of the reference's clock. */
+struct ifp_track_state ifp_track_at(const struct ifp_track *track, int64_t global_ns);
+
 /* Largest distance of the certified region from the line, at a moment and over a stretch. */
 int64_t ifp_track_bound(const struct ifp_track *track, int64_t global_ns);
 int64_t ifp_track_bound_max(const struct ifp_track *track, int64_t from_ns, int64_t to_ns);
+
+/* Largest sigma over a stretch, as it is at its ends, at the points and half way between them. */
+double ifp_track_sigma_max(const struct ifp_track *track, int64_t from_ns, int64_t to_ns);

@@ -113,7 +113,8 @@ static void clock_object(struct ifp_buf *out, const struct ifp_run_rank *rank)
 {
 	static const char *const methods[] = {[IFP_CLOCK_SHARED] = "shared",
 		[IFP_CLOCK_EXCHANGED] = "exchanged",
-		[IFP_CLOCK_UNALIGNED] = "unaligned"};
+		[IFP_CLOCK_UNALIGNED] = "unaligned",
+		[IFP_CLOCK_COLLECTIVES] = "collectives"};
 	struct ifp_clock_summary clock;
 
 	ifp_buf_printf(out, "{\"rank\":%u,", rank->rank);

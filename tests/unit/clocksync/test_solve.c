@@ -5,6 +5,8 @@
 
 #include "test.h"
 
+#include <math.h>
+
 #define US IFP_NS_PER_US
 #define MS IFP_NS_PER_MS
 #define S IFP_NS_PER_S
@@ -181,6 +183,8 @@ static void unreached_rank_is_placed_by_realtime(void **state)
 	assert_int_equal(s.method, IFP_CLOCK_UNALIGNED);
 	assert_int_equal(s.bound_ns, INT64_MAX);
 	assert_int_equal(bound_ns(&sim, solution, 1, at(0)), INT64_MAX);
+	assert_true(isinf(s.sigma_ns));
+	assert_int_equal(ifp_clock_map_epoch_count(ifp_clock_solution_map(solution, 1)), 0);
 	assert_near(s.offset_ns, 137 * S - 2 * MS, US);
 	for (int64_t t = 0; t <= 60; t += 10)
 		assert_near(error_ns(&sim, solution, 1, at(t * S)), 2 * MS, US);
@@ -243,6 +247,42 @@ static void faster_drift_raises_the_assumption(void **state)
 		assert_near(error, 0, 100);
 		assert_near(error, 0, bound_ns(&sim, solution, 1, at(t * S)));
 	}
+}
+
+/* Every exchange of a rank can be asked for, and any moment in between: both numbers, and the rate.
+ */
+static void map_tells_its_epochs(void **state)
+{
+	IFP_CLEANUP(ifp_sim_free) struct ifp_sim sim = quiet_job(4, 2);
+	IFP_CLEANUP(ifp_clock_solution_free) struct ifp_clock_solution *solution = NULL;
+	const struct ifp_clock_map *map;
+	struct ifp_clock_epoch between;
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++)
+		sim.clocks[i].drift_ppm = 3.0 * i;
+	assert_ok(ifp_sim_tuples(&sim, at(0), at(40 * S), S));
+	for (uint32_t e = 0; e < 5; e++)
+		ifp_sim_epoch(&sim, e, 32, at(e * 10 * S), 0);
+	solution = solve(&sim);
+	assert_int_equal(ifp_clock_map_epoch_count(ifp_clock_solution_map(solution, 1)), 0);
+	map = ifp_clock_solution_map(solution, 6);
+	assert_int_equal(ifp_clock_map_epoch_count(map), 5);
+	for (uint32_t e = 0; e < 5; e++) {
+		struct ifp_clock_epoch epoch = ifp_clock_map_epoch(map, e);
+		int64_t truth_ns = 3 * 137 * S + (int64_t)(9e-6 * 10e9 * e);
+
+		assert_near(epoch.at.ns - sim.clocks[0].offset_ns, e * 10 * S, 2 * MS);
+		assert_near(epoch.offset_ns, truth_ns, 50);
+		assert_near((int64_t)(epoch.rate_ppm * 1000), 9000, 10);
+		assert_true(epoch.low_ns <= truth_ns && truth_ns <= epoch.high_ns);
+		assert_true(epoch.sigma_ns > 0 && epoch.sigma_ns < 2000);
+	}
+	between = ifp_clock_map_at(map, (ifp_global_ns){ifp_sim_raw(sim.clocks, at(25 * S))});
+	assert_near(between.offset_ns, 3 * 137 * S + (int64_t)(9e-6 * 25e9), 50);
+	assert_near((int64_t)(between.rate_ppm * 1000), 9000, 10);
+	assert_near(between.high_ns - between.offset_ns, (50 - 9) * 5000, 3 * US + 9 * 5000);
+	assert_true(between.sigma_ns <= ifp_clock_map_summary(map).sigma_ns);
 }
 
 static void rank_without_tuples_gets_no_map(void **state)
@@ -331,6 +371,7 @@ int main(void)
 		cmocka_unit_test(contradicting_edge_is_rejected),
 		cmocka_unit_test(slow_exchange_is_brought_to_one_moment),
 		cmocka_unit_test(faster_drift_raises_the_assumption),
+		cmocka_unit_test(map_tells_its_epochs),
 		cmocka_unit_test(rank_without_tuples_gets_no_map),
 		cmocka_unit_test(nobody_has_tuples),
 		cmocka_unit_test(unknown_identity_is_never_shared),
