@@ -2,48 +2,14 @@
 /* report.json: integers in full, which a JSON library that keeps doubles would round. */
 #include "collector/report/report.h"
 
+#include "collector/report/json_words.h"
 #include "infprof/version.h"
-#include "trace/chrome/escape.h"
 #include "trace/wire/document.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
 
 #define SCHEMA 1
-
-static void text(struct ifp_buf *out, const char *value)
-{
-	if (!value) {
-		ifp_buf_append_text(out, "null");
-		return;
-	}
-	ifp_buf_append_text(out, "\"");
-	ifp_json_escape(out, ifp_str(value));
-	ifp_buf_append_text(out, "\"");
-}
-
-static void member_text(struct ifp_buf *out, const char *name, const char *value)
-{
-	ifp_buf_printf(out, "\"%s\":", name);
-	text(out, value);
-	ifp_buf_append_text(out, ",");
-}
-
-static void bound(struct ifp_buf *out, const char *name, int64_t ns)
-{
-	if (ns == INT64_MAX)
-		ifp_buf_printf(out, "\"%s\":null", name);
-	else
-		ifp_buf_printf(out, "\"%s\":%" PRId64, name, ns);
-}
-
-/* Ends a list or an object whose members all have a comma behind them. */
-static void end(struct ifp_buf *out, const char *bracket)
-{
-	if (out->len_bytes && out->data[out->len_bytes - 1] == ',')
-		out->len_bytes--;
-	ifp_buf_append_text(out, bracket);
-}
 
 static const char *kind_word(enum ifp_verdict_kind kind)
 {
@@ -93,11 +59,14 @@ static void verdict_object(struct ifp_buf *out, const struct ifp_verdict *verdic
 		",\"late_ns\":%" PRId64 ",\"steps_late\":%u,\"steps\":%u,\"bound_ns\":%" PRId64 ",",
 		late ? verdict->late_ns : 0, late ? verdict->steps_late : 0, verdict->steps,
 		verdict->bound_ns);
-	member_text(out, "kind", kind_word(verdict->kind));
-	member_text(out, "reason", reason_word(verdict));
-	member_text(out, "at", late && *verdict->at ? verdict->at : NULL);
-	member_text(out, "by", !late ? NULL : verdict->from_marks ? "marks" : "collectives");
-	member_text(out, "lost",
+	ifp_json_words_member(out, "kind", kind_word(verdict->kind));
+	ifp_json_words_member(out, "reason", reason_word(verdict));
+	ifp_json_words_member(out, "at", late && *verdict->at ? verdict->at : NULL);
+	ifp_json_words_member(out, "by",
+		!late		      ? NULL
+		: verdict->from_marks ? "marks"
+				      : "collectives");
+	ifp_json_words_member(out, "lost",
 		!late						   ? NULL
 		: verdict->from_marks || verdict->late_before_step ? "after-collectives"
 								   : "before-collective");
@@ -123,15 +92,17 @@ static void clock_object(struct ifp_buf *out, const struct ifp_run_rank *rank)
 		return;
 	}
 	clock = ifp_clock_map_summary(rank->map);
-	member_text(out, "method", methods[clock.method]);
-	member_text(out, "over",
+	ifp_json_words_member(out, "method", methods[clock.method]);
+	ifp_json_words_member(out, "over",
 		clock.method != IFP_CLOCK_EXCHANGED ? NULL
 		: clock.over_mpi		    ? "mpi"
 						    : "zmq");
 	ifp_buf_printf(out, "\"epochs\":%u,\"offset_ns\":%" PRId64 ",\"rate_ppm\":%.6f,",
 		clock.epochs, clock.offset_ns, clock.rate_ppm);
-	bound(out, "bound_ns", clock.bound_ns);
-	ifp_buf_printf(out, ",\"realtime_steps\":%" PRId64 "},", clock.realtime_steps);
+	if (clock.method != IFP_CLOCK_UNALIGNED)
+		ifp_buf_printf(out, "\"sigma_ns\":%.3f,", clock.sigma_ns);
+	ifp_json_words_bound(out, "bound_ns", clock.bound_ns);
+	ifp_buf_printf(out, "\"realtime_steps\":%" PRId64 "},", clock.realtime_steps);
 }
 
 static void end_object(struct ifp_buf *out, const cJSON *document)
@@ -146,13 +117,13 @@ static void end_object(struct ifp_buf *out, const cJSON *document)
 		return;
 	}
 	ifp_buf_append_text(out, "{");
-	member_text(out, "how", ifp_document_get_text(document, "how"));
+	ifp_json_words_member(out, "how", ifp_document_get_text(document, "how"));
 	ifp_document_get_int(document, "status", &value);
 	ifp_buf_printf(out, "\"status\":%" PRId64 ",", value);
 	for (size_t i = 0; i < IFP_ARRAY_SIZE(counts); i++)
 		ifp_buf_printf(out, "\"%s\":%" PRIu64 ",", counts[i],
 			ifp_document_get_count(document, counts[i]));
-	end(out, "}");
+	ifp_json_words_end(out, "}");
 }
 
 static void rank_object(struct ifp_buf *out, const struct ifp_report *report, uint32_t i)
@@ -161,7 +132,7 @@ static void rank_object(struct ifp_buf *out, const struct ifp_report *report, ui
 	struct ifp_step_times steps = ifp_activity_step_times(&report->activity.ranks[i]);
 
 	ifp_buf_printf(out, "{\"rank\":%u,", rank->rank);
-	member_text(out, "host", rank->host);
+	ifp_json_words_member(out, "host", rank->host);
 	ifp_buf_printf(out,
 		"\"pid\":%" PRId64 ",\"events\":%" PRIu64 ",\"steps\":%" PRIu64
 		",\"step_mean_ns\":%" PRId64 ",\"step_max_ns\":%" PRId64 ",",
@@ -181,10 +152,10 @@ static void window_object(struct ifp_buf *out, const struct ifp_run_window *wind
 	for (size_t i = 0; i < IFP_ARRAY_SIZE(counts); i++)
 		ifp_buf_printf(out, "\"%s\":%" PRIu64 ",", counts[i],
 			ifp_document_get_count(window->document, counts[i]));
-	member_text(out, "kind", ifp_document_get_text(window->document, "kind"));
-	member_text(out, "outcome", ifp_document_get_text(window->document, "outcome"));
-	member_text(out, "reason", ifp_document_get_text(window->document, "reason"));
-	end(out, "},");
+	ifp_json_words_member(out, "kind", ifp_document_get_text(window->document, "kind"));
+	ifp_json_words_member(out, "outcome", ifp_document_get_text(window->document, "outcome"));
+	ifp_json_words_member(out, "reason", ifp_document_get_text(window->document, "reason"));
+	ifp_json_words_end(out, "},");
 }
 
 static void ledger_row(struct ifp_buf *out, const struct ifp_ledger_row *row)
@@ -193,9 +164,9 @@ static void ledger_row(struct ifp_buf *out, const struct ifp_ledger_row *row)
 		ifp_buf_append_text(out, "{\"rank\":null,");
 	else
 		ifp_buf_printf(out, "{\"rank\":%u,", row->rank);
-	member_text(out, "what", row->what);
+	ifp_json_words_member(out, "what", row->what);
 	ifp_buf_printf(out, "\"count\":%" PRId64 ",\"why\":", row->count);
-	text(out, row->why);
+	ifp_json_words_text(out, row->why);
 	ifp_buf_append_text(out, "},");
 }
 
@@ -203,10 +174,12 @@ static void run_members(struct ifp_buf *out, const struct ifp_report *report)
 {
 	const cJSON *document = ifp_run_document(report->run);
 
-	member_text(out, "infprof", INFPROF_VERSION);
-	member_text(out, "run_id", document ? ifp_document_get_text(document, "run_id") : NULL);
-	member_text(out, "program", document ? ifp_document_get_text(document, "program") : NULL);
-	member_text(out, "headline", report->headline);
+	ifp_json_words_member(out, "infprof", INFPROF_VERSION);
+	ifp_json_words_member(
+		out, "run_id", document ? ifp_document_get_text(document, "run_id") : NULL);
+	ifp_json_words_member(
+		out, "program", document ? ifp_document_get_text(document, "program") : NULL);
+	ifp_json_words_member(out, "headline", report->headline);
 }
 
 void ifp_report_json(const struct ifp_report *report, struct ifp_buf *out)
@@ -222,16 +195,16 @@ void ifp_report_json(const struct ifp_report *report, struct ifp_buf *out)
 		out, "\"drift_assumed_ppm\":%" PRId64 ",\"clocks\":[", ifp_run_drift_ppm(run));
 	for (uint32_t i = 0; i < ifp_run_rank_count(run); i++)
 		clock_object(out, ifp_run_rank(run, i));
-	end(out, "],\"per_rank\":[");
+	ifp_json_words_end(out, "],\"per_rank\":[");
 	for (uint32_t i = 0; i < ifp_run_rank_count(run); i++)
 		rank_object(out, report, i);
-	end(out, "],\"windows\":[");
+	ifp_json_words_end(out, "],\"windows\":[");
 	for (uint32_t i = 0; i < ifp_run_window_count(run); i++)
 		window_object(out, ifp_run_window(run, i));
-	end(out, "],\"ledger\":[");
+	ifp_json_words_end(out, "],\"ledger\":[");
 	for (uint32_t i = 0; i < ifp_run_ledger_count(run); i++)
 		ledger_row(out, ifp_run_ledger(run, i));
-	end(out, "],");
+	ifp_json_words_end(out, "],");
 	ifp_buf_printf(out,
 		"\"archive\":{\"index_missing\":%s,\"damaged_frames\":%" PRIu64
 		",\"damaged_bytes\":%" PRIu64 "}}\n",

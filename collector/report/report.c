@@ -2,13 +2,12 @@
 #include "collector/report/report.h"
 
 #include "core/error.h"
+#include "trace/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static void name_first_ranks(struct ifp_report *report)
 {
@@ -50,44 +49,19 @@ void ifp_report_free(struct ifp_report *report)
 	*report = (struct ifp_report){0};
 }
 
-static int write_all(int fd, const struct ifp_buf *content, const char *path)
-{
-	size_t done = 0;
-
-	while (done < content->len_bytes) {
-		ssize_t n = write(fd, content->data + done, content->len_bytes - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return ifp_fail_errno("write %s", path);
-		done += (size_t)n;
-	}
-	return 0;
-}
-
-/* By a temporary name and a rename: a reader never sees half a report. */
 static int write_file(const char *directory, const char *name, const struct ifp_buf *content)
 {
-	char path[PATH_MAX], temporary[PATH_MAX];
-	IFP_CLEANUP_FD int fd = -1;
-	int err = ifp_buf_status(content);
+	IFP_CLEANUP(ifp_output_abandon) struct ifp_output *output = NULL;
+	char path[PATH_MAX];
+	int err;
 
+	if (snprintf(path, sizeof(path), "%s/%s", directory, name) >= (int)sizeof(path))
+		return ifp_fail(-ENAMETOOLONG, "write %s: the path is too long", name);
+	err = ifp_output_open(path, 0, &output);
 	if (err < 0)
 		return err;
-	if (snprintf(path, sizeof(path), "%s/%s", directory, name) >= (int)sizeof(path) ||
-		snprintf(temporary, sizeof(temporary), "%s/.%s.tmp", directory, name) >=
-			(int)sizeof(temporary))
-		return ifp_fail(-ENAMETOOLONG, "write %s: the path is too long", name);
-	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return ifp_fail_errno("create %s", temporary);
-	err = write_all(fd, content, path);
-	if (!err && rename(temporary, path) < 0)
-		err = ifp_fail_errno("rename %s to %s", temporary, name);
-	if (err < 0)
-		unlink(temporary);
-	return err;
+	ifp_output_write(output, content);
+	return ifp_output_close(&output);
 }
 
 int ifp_report_write(const struct ifp_report *report, const char *directory)
