@@ -14,6 +14,7 @@
 static const struct ifp_verb *const verbs[] = {
 	&ifp_verb_merge,
 	&ifp_verb_report,
+	&ifp_verb_clock,
 	&ifp_verb_timeline,
 	&ifp_verb_view,
 	&ifp_verb_slice,

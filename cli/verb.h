@@ -35,6 +35,7 @@ struct ifp_verb {
 
 extern const struct ifp_verb ifp_verb_merge;
 extern const struct ifp_verb ifp_verb_report;
+extern const struct ifp_verb ifp_verb_clock;
 extern const struct ifp_verb ifp_verb_timeline;
 extern const struct ifp_verb ifp_verb_slice;
 extern const struct ifp_verb ifp_verb_export;

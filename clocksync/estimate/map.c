@@ -97,3 +97,8 @@ struct ifp_clock_summary ifp_clock_map_summary(const struct ifp_clock_map *map)
 {
 	return map->summary;
 }
+
+bool ifp_clock_map_same_clock(const struct ifp_clock_map *a, const struct ifp_clock_map *b)
+{
+	return a->track == b->track;
+}

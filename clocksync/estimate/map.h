@@ -103,6 +103,9 @@ struct ifp_clock_epoch ifp_clock_map_epoch(const struct ifp_clock_map *map, uint
 /* At any moment: between exchanges, and before and after them. */
 struct ifp_clock_epoch ifp_clock_map_at(const struct ifp_clock_map *map, ifp_global_ns at);
 
+/* Whether two ranks' stamps are of one clock. Both maps are of one solution. */
+bool ifp_clock_map_same_clock(const struct ifp_clock_map *a, const struct ifp_clock_map *b);
+
 struct ifp_clock_summary {
 	enum ifp_clock_method method;
 	bool over_mpi;

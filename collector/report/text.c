@@ -2,6 +2,7 @@
 /* report.txt */
 #include "collector/report/report.h"
 
+#include "collector/report/clocks.h"
 #include "collector/report/words.h"
 #include "trace/wire/document.h"
 
@@ -95,10 +96,14 @@ static void append_ranks(struct ifp_buf *out, const struct ifp_report *report)
 				 "clock               ended\n");
 	for (uint32_t i = 0; i < ifp_run_rank_count(report->run); i++)
 		append_rank(out, report, i);
-	if (report->job.bound_ns && report->job.bound_ns != INT64_MAX)
-		ifp_buf_printf(out,
-			"Clock bounds assume that no clock drifts by more than %" PRId64 " ppm.\n",
-			ifp_run_drift_ppm(report->run));
+}
+
+static void append_clocks(struct ifp_buf *out, const struct ifp_report *report)
+{
+	if (report->job.one_clock)
+		return;
+	ifp_buf_append_text(out, "\nClocks\n");
+	ifp_clocks_text(report->run, IFP_CLOCKS_PLAIN, false, out);
 }
 
 static bool same_attempt(const cJSON *a, const cJSON *b)
@@ -252,6 +257,7 @@ void ifp_report_text(const struct ifp_report *report, struct ifp_buf *out)
 	ifp_buf_append_text(out, "\n");
 	append_run(out, report->run);
 	append_ranks(out, report);
+	append_clocks(out, report);
 	append_windows(out, report->run);
 	ifp_report_ledger_text(report->run, out);
 }

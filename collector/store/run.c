@@ -330,6 +330,11 @@ ifp_global_ns ifp_run_base(const struct ifp_run *run)
 	return run->base;
 }
 
+uint32_t ifp_run_reference(const struct ifp_run *run)
+{
+	return ifp_clock_solution_reference(run->solution);
+}
+
 int64_t ifp_run_drift_ppm(const struct ifp_run *run)
 {
 	return ifp_clock_solution_drift_ppm(run->solution);

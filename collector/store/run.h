@@ -74,6 +74,9 @@ int ifp_run_ledger_add(struct ifp_run *run, const struct ifp_ledger_row *row);
 /* Earliest moment of any rank's first clock tuple: base of all output times. */
 ifp_global_ns ifp_run_base(const struct ifp_run *run);
 
+/* Index of the rank whose clock is the job's time; UINT32_MAX when no rank has a map. */
+uint32_t ifp_run_reference(const struct ifp_run *run);
+
 /* The drift between clocks that the bounds of this run allow for. */
 int64_t ifp_run_drift_ppm(const struct ifp_run *run);
 
