@@ -59,6 +59,14 @@ int64_t ifp_clock_map_bound_ns(const struct ifp_clock_map *map, ifp_global_ns at
 	return ifp_track_bound(map->track, limited(at.ns));
 }
 
+int64_t ifp_clock_map_bound_max_ns(
+	const struct ifp_clock_map *map, ifp_global_ns from, ifp_global_ns to)
+{
+	if (map->summary.method == IFP_CLOCK_UNALIGNED)
+		return INT64_MAX;
+	return ifp_track_bound_max(map->track, limited(from.ns), limited(to.ns));
+}
+
 static bool unaligned(const struct ifp_clock_map *map)
 {
 	return map->summary.method == IFP_CLOCK_UNALIGNED;

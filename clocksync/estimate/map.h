@@ -82,6 +82,10 @@ ifp_global_ns ifp_clock_map_global(
 /* Certified half width at a moment; INT64_MAX when unaligned. */
 int64_t ifp_clock_map_bound_ns(const struct ifp_clock_map *map, ifp_global_ns at);
 
+/* The largest one of a stretch. */
+int64_t ifp_clock_map_bound_max_ns(
+	const struct ifp_clock_map *map, ifp_global_ns from, ifp_global_ns to);
+
 /* What is known of a rank's clock at one moment. */
 struct ifp_clock_epoch {
 	ifp_global_ns at;

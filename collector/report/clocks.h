@@ -32,8 +32,5 @@ void ifp_clocks_page(const struct ifp_run *run, struct ifp_buf *out);
 /* "reference", "shared", "ZeroMQ", "MPI", "collectives", "NOT ALIGNED", "no readings". */
 const char *ifp_clocks_method(const struct ifp_run *run, uint32_t i);
 
-/* Whether ranks[i] is the first one that reads its clock, and that clock was measured. */
-bool ifp_clocks_leads(const struct ifp_run *run, uint32_t i);
-
 /* Largest distance of the certified range from the estimate; INT64_MAX without a range. */
 int64_t ifp_clocks_bound(const struct ifp_clock_epoch *epoch);

@@ -158,7 +158,7 @@ void ifp_clocks_page(const struct ifp_run *run, struct ifp_buf *out)
 	ifp_clocks_text(run, IFP_CLOCKS_PAGE, false, out);
 	ifp_buf_append_text(out, "</pre>\n");
 	for (uint32_t i = 0; i < ifp_run_rank_count(run); i++) {
-		if (!ifp_clocks_leads(run, i))
+		if (!ifp_run_leads_clock(run, i))
 			continue;
 		if (drawn == MAX_CLOCKS) {
 			left_out++;

@@ -38,21 +38,6 @@ const char *ifp_clocks_method(const struct ifp_run *run, uint32_t i)
 	return "NOT ALIGNED";
 }
 
-bool ifp_clocks_leads(const struct ifp_run *run, uint32_t i)
-{
-	const struct ifp_clock_map *map = ifp_run_rank(run, i)->map;
-
-	if (!map || !ifp_clock_map_epoch_count(map))
-		return false;
-	for (uint32_t j = 0; j < i; j++) {
-		const struct ifp_clock_map *other = ifp_run_rank(run, j)->map;
-
-		if (other && ifp_clock_map_same_clock(other, map))
-			return false;
-	}
-	return true;
-}
-
 int64_t ifp_clocks_bound(const struct ifp_clock_epoch *epoch)
 {
 	int64_t above, below;
@@ -191,7 +176,7 @@ void ifp_clocks_text(
 		append_rank(out, run, i, medium);
 	append_legend(out, run);
 	for (uint32_t i = 0; epochs && i < ifp_run_rank_count(run); i++) {
-		if (ifp_clocks_leads(run, i))
+		if (ifp_run_leads_clock(run, i))
 			append_epochs(out, run, i);
 	}
 }

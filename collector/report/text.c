@@ -135,7 +135,8 @@ static void append_attempt(struct ifp_buf *out, const struct ifp_run *run, uint3
 		events += ifp_document_get_count(other, "events");
 	}
 	ifp_buf_printf(out, "%4" PRIu64 "  attempt %" PRIu64 ": ",
-		ifp_document_get_count(window, "window"), ifp_document_get_count(window, "attempt") + 1);
+		ifp_document_get_count(window, "window"),
+		ifp_document_get_count(window, "attempt") + 1);
 	if (good && ifp_document_get_count(good, "first_step"))
 		ifp_buf_printf(out, "steps %" PRIu64 " to %" PRIu64 ", ",
 			ifp_document_get_count(good, "first_step"),

@@ -335,6 +335,21 @@ uint32_t ifp_run_reference(const struct ifp_run *run)
 	return ifp_clock_solution_reference(run->solution);
 }
 
+bool ifp_run_leads_clock(const struct ifp_run *run, uint32_t i)
+{
+	const struct ifp_clock_map *map = ifp_run_rank(run, i)->map;
+
+	if (!map || !ifp_clock_map_epoch_count(map))
+		return false;
+	for (uint32_t j = 0; j < i; j++) {
+		const struct ifp_clock_map *other = ifp_run_rank(run, j)->map;
+
+		if (other && ifp_clock_map_same_clock(other, map))
+			return false;
+	}
+	return true;
+}
+
 int64_t ifp_run_drift_ppm(const struct ifp_run *run)
 {
 	return ifp_clock_solution_drift_ppm(run->solution);

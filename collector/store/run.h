@@ -77,6 +77,9 @@ ifp_global_ns ifp_run_base(const struct ifp_run *run);
 /* Index of the rank whose clock is the job's time; UINT32_MAX when no rank has a map. */
 uint32_t ifp_run_reference(const struct ifp_run *run);
 
+/* Whether rank i, by its place, is the first that reads its clock, and that clock was measured. */
+bool ifp_run_leads_clock(const struct ifp_run *run, uint32_t i);
+
 /* The drift between clocks that the bounds of this run allow for. */
 int64_t ifp_run_drift_ppm(const struct ifp_run *run);
 

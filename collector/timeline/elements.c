@@ -5,6 +5,7 @@
 #include "trace/chrome/escape.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 /* Flow ids of a rank are rank x 2^32 + n: below 2^53, which JavaScript's numbers hold exactly. */
 #define FLOW_RANK_SHIFT 32
@@ -20,23 +21,38 @@ static void remember(struct ifp_element_texts *texts)
 	texts->failed |= texts->name.failed || texts->args.failed;
 }
 
-static void append_bound(struct ifp_buf *out, const struct ifp_clock_map *map)
+static void append_duration(struct ifp_buf *out, int64_t ns)
 {
-	int64_t bound_ns;
+	if (ns < IFP_NS_PER_US)
+		ifp_buf_printf(out, "%" PRId64 " ns", ns);
+	else if (ns < IFP_NS_PER_MS)
+		ifp_buf_printf(out, "%.1f us", (double)ns / IFP_NS_PER_US);
+	else
+		ifp_buf_printf(out, "%.1f ms", (double)ns / IFP_NS_PER_MS);
+}
+
+/* The certified bound first: it is what a reader of the timeline has to know. */
+static void append_clock(struct ifp_buf *out, const struct ifp_clock_map *map)
+{
+	struct ifp_clock_summary clock;
 
 	if (!map) {
 		ifp_buf_append_text(out, "no clock, not drawn");
 		return;
 	}
-	bound_ns = ifp_clock_map_summary(map).bound_ns;
-	if (bound_ns == INT64_MAX)
+	clock = ifp_clock_map_summary(map);
+	if (clock.method == IFP_CLOCK_UNALIGNED || clock.bound_ns == INT64_MAX) {
 		ifp_buf_append_text(out, "NOT ALIGNED");
-	else if (bound_ns < IFP_NS_PER_US)
-		ifp_buf_printf(out, "±%" PRId64 " ns", bound_ns);
-	else if (bound_ns < IFP_NS_PER_MS)
-		ifp_buf_printf(out, "±%.1f us", (double)bound_ns / IFP_NS_PER_US);
-	else
-		ifp_buf_printf(out, "±%.1f ms", (double)bound_ns / IFP_NS_PER_MS);
+		return;
+	}
+	ifp_buf_append_text(out, "±");
+	append_duration(out, clock.bound_ns);
+	if (!ifp_clock_map_epoch_count(map))
+		return;
+	ifp_buf_append_text(out, " (sigma ");
+	append_duration(out, llround(clock.sigma_ns));
+	ifp_buf_printf(out, ", %+.6f s, %+.3f ppm)", (double)clock.offset_ns / IFP_NS_PER_S,
+		clock.rate_ppm);
 }
 
 struct ifp_sink_rank ifp_element_rank(
@@ -48,7 +64,7 @@ struct ifp_sink_rank ifp_element_rank(
 	ifp_buf_printf(title, "rank %u · ", rank->rank);
 	ifp_json_escape(title, ifp_str(rank->host ? rank->host : "?"));
 	ifp_buf_append_text(title, " · ");
-	append_bound(title, rank->map);
+	append_clock(title, rank->map);
 	remember(texts);
 	return (struct ifp_sink_rank){.rank = rank, .order = order, .title = text_of(title)};
 }

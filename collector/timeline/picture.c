@@ -100,7 +100,7 @@ static int draw_counters(struct drawing *drawing)
 
 	if (drawing->account.level < IFP_LEVEL_COUNTERS)
 		return 0;
-	err = ifp_survey_counters(drawing->run, scene, &counters);
+	err = ifp_survey_counters(drawing->run, drawing->pen.rank_order, scene, &counters);
 	for (uint32_t i = 0; i < counters.count && !err; i++)
 		ifp_pen_counter(&drawing->pen, &counters.items[i],
 			scene->view.lanes.rows[scene->steps_row].first_tid);

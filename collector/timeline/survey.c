@@ -2,6 +2,7 @@
 #include "collector/timeline/survey.h"
 
 #include "collector/timeline/account.h"
+#include "collector/timeline/clock_counters.h"
 #include "collector/timeline/measure.h"
 #include "collector/timeline/relay.h"
 #include "core/error.h"
@@ -34,11 +35,16 @@ struct measured {
 	struct ifp_scene scene;
 };
 
-int ifp_survey_counters(
-	const struct ifp_run *run, const struct ifp_scene *scene, struct ifp_counters *counters)
+int ifp_survey_counters(const struct ifp_run *run, uint32_t i, const struct ifp_scene *scene,
+	struct ifp_counters *counters)
 {
-	return ifp_counters_compute(
-		&scene->view.loaded, ifp_counters_most_points(ifp_run_rank_count(run)), counters);
+	uint32_t max_points = ifp_counters_most_points(ifp_run_rank_count(run));
+	int err = ifp_counters_compute(&scene->view.loaded, max_points, counters);
+
+	if (!err)
+		err = ifp_counters_add_clock(
+			run, i, scene->start_ns, scene->end_ns, max_points, counters);
+	return err;
 }
 
 static void drop_measured(void *result)
@@ -62,7 +68,7 @@ static int measure_scene(const struct measuring *measuring, uint32_t i, struct m
 	int err = ifp_scene_read(measuring->run, i, &measured->scene);
 
 	if (!err)
-		err = ifp_survey_counters(measuring->run, &measured->scene, &counters);
+		err = ifp_survey_counters(measuring->run, i, &measured->scene, &counters);
 	if (!err)
 		err = ifp_links_take(measuring->links, i, &measured->scene);
 	if (err)

@@ -20,6 +20,6 @@ int ifp_survey(struct ifp_run *run, const struct ifp_sink *sink, struct ifp_link
 /* How many threads may each have a rank of the run in memory. */
 uint32_t ifp_survey_threads(const struct ifp_run *run);
 
-/* The counters that are drawn of a rank of this run. */
-int ifp_survey_counters(
-	const struct ifp_run *run, const struct ifp_scene *scene, struct ifp_counters *counters);
+/* The counters that are drawn of rank i of the run, by its place. */
+int ifp_survey_counters(const struct ifp_run *run, uint32_t i, const struct ifp_scene *scene,
+	struct ifp_counters *counters);
