@@ -82,7 +82,7 @@ static int export_perfetto(
 		excerpt.ranks = &ranks;
 	}
 	if (!err)
-		err = ifp_sink_perfetto_open(run, path, &sink);
+		err = ifp_sink_perfetto_open(run, path, &(struct ifp_budget){0}, &sink);
 	if (err)
 		return err;
 	err = ifp_excerpt_draw(run, &excerpt, sink, &drawn);

@@ -212,9 +212,11 @@ static enum format format_of(const char *output)
 
 static int open_sink(const struct ifp_run *run, const char *output, struct ifp_sink **sink)
 {
+	const struct ifp_budget none = {0};
+
 	if (format_of(output) == FORMAT_PERFETTO)
-		return ifp_sink_perfetto_open(run, output, sink);
-	return ifp_sink_chrome_open(output, run, &(struct ifp_budget){0}, sink);
+		return ifp_sink_perfetto_open(run, output, &none, sink);
+	return ifp_sink_chrome_open(output, run, &none, sink);
 }
 
 /* Draws, and closes the sink or gives it up. */

@@ -82,8 +82,9 @@ static void print_files(const struct ifp_timeline_result *result)
 	for (uint32_t i = 0; i < result->count; i++)
 		printf("%s  %" PRIu64 " bytes, %" PRIu64 " events\n", result->files[i].path,
 			result->files[i].bytes, result->files[i].events);
-	if (result->count && result->files[0].shown.text[0])
-		printf("merged/: %s\n", result->files[0].shown.text);
+	for (uint32_t i = 0; i < result->count; i++)
+		if (result->files[i].shown.text[0])
+			printf("%s: %s\n", result->files[i].label, result->files[i].shown.text);
 }
 
 /* What a failure has left empty of a directory that was made for the timeline. */

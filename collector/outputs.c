@@ -144,8 +144,12 @@ static void draw_timeline(struct ifp_run *run, const char *output,
 		return;
 	}
 	add_drawn(files, &result);
-	if (result.count && result.files[0].shown.text[0]) {
-		snprintf(text, sizeof(text), "merged/: %s", result.files[0].shown.text);
+	for (uint32_t i = 0; i < result.count; i++) {
+		const struct ifp_timeline_file *file = &result.files[i];
+
+		if (!file->shown.text[0])
+			continue;
+		snprintf(text, sizeof(text), "%s: %s", file->label, file->shown.text);
 		add_line(lines, text);
 	}
 }

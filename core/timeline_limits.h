@@ -11,8 +11,9 @@
 #include <stdint.h>
 
 struct ifp_timeline_limits {
-	int64_t merged_bytes;  /* JSON of the merged timeline, unpacked; 0 = no limit */
-	int64_t merged_events; /* slices, folds, instants, ends of arrows in it; 0 = no limit */
+	/* A timeline of all ranks, in each format that has a budget; 0 = no limit. */
+	int64_t merged_bytes;  /* unpacked */
+	int64_t merged_events; /* slices, folds, instants, ends of arrows */
 	int64_t ranks_bytes;   /* JSON of all files in ranks/ together, unpacked; 0 = no limit */
 	int64_t ranks_files;   /* 0 = no limit */
 	const char *formats;   /* names, with commas between; NULL = IFP_TIMELINE_FORMATS_DEFAULT */
@@ -45,8 +46,9 @@ struct ifp_timeline_limits {
 	{.name = "budget",                                                                         \
 		.argument = "BYTES",                                                               \
 		.environment = variable("BUDGET"),                                                 \
-		.doc = "Size of the merged timeline, unpacked: what a browser loads. Beyond it, "  \
-		       "what matters least is folded; the report says what. 0 = no limit. "        \
+		.doc = "Size of the merged timeline, unpacked: what a browser loads; that of "     \
+		       "perfetto/, too. Beyond it, what matters least is folded; the report says " \
+		       "what. 0 = no limit. "                                                      \
 		       "Default: 64MB.",                                                           \
 		.type = IFP_OPTION_BYTES,                                                          \
 		.offset = offsetof(values, member.merged_bytes)},                                  \

@@ -2,13 +2,14 @@
 #include "collector/timeline/measure.h"
 
 #include "collector/timeline/fold_bounds.h"
+#include "core/error.h"
+
+#include <errno.h>
 
 struct measuring {
+	struct ifp_measure *to;
 	const struct ifp_scene *scene;
 	uint32_t rank_order;
-	const struct ifp_sink *sink;
-	struct ifp_plan *plan;
-	struct ifp_element_texts *texts;
 	struct ifp_fold_limits limits;
 };
 
@@ -17,55 +18,70 @@ static void measuring_free(struct measuring *m)
 	ifp_fold_limits_free(&m->limits);
 }
 
-static int64_t slice_bytes(const struct ifp_sink *sink, const struct ifp_sink_slice *slice)
+/* level: from which on the slice is shown like this. */
+static int64_t slice_bytes(
+	struct ifp_measure *to, const struct ifp_sink_slice *slice, uint16_t level)
 {
-	return sink->ops->slice_bytes ? (int64_t)sink->ops->slice_bytes(sink, slice) : 0;
+	const struct ifp_sink *sink = to->sink;
+
+	to->once.level = level;
+	return sink->ops->slice_bytes ? (int64_t)sink->ops->slice_bytes(sink, slice, &to->once) : 0;
 }
 
-static int64_t moment_bytes(const struct ifp_sink *sink, const struct ifp_sink_moment *moment)
+static int64_t moment_bytes(
+	struct ifp_measure *to, const struct ifp_sink_moment *moment, uint16_t level)
 {
-	return sink->ops->moment_bytes ? (int64_t)sink->ops->moment_bytes(sink, moment) : 0;
+	const struct ifp_sink *sink = to->sink;
+
+	to->once.level = level;
+	return sink->ops->moment_bytes ? (int64_t)sink->ops->moment_bytes(sink, moment, &to->once)
+				       : 0;
 }
 
-void ifp_measure_rank(const struct ifp_run_rank *rank, uint32_t order, const struct ifp_sink *sink,
-	struct ifp_plan *plan, struct ifp_element_texts *texts)
+void ifp_measure_rank(struct ifp_measure *measure, const struct ifp_run_rank *rank, uint32_t order)
 {
-	struct ifp_sink_rank element = ifp_element_rank(rank, order, texts);
+	const struct ifp_sink *sink = measure->sink;
+	struct ifp_sink_rank element = ifp_element_rank(rank, order, &measure->texts);
 
 	if (sink->ops->rank_bytes)
-		plan->always.bytes += (int64_t)sink->ops->rank_bytes(sink, &element);
+		measure->plan.always.bytes += (int64_t)sink->ops->rank_bytes(sink, &element);
 }
 
-void ifp_measure_flow(const struct ifp_sink_flow *flow, uint16_t level, const struct ifp_sink *sink,
-	struct ifp_plan *plan)
+void ifp_measure_flow(struct ifp_measure *measure, const struct ifp_sink_flow *flow, uint16_t level)
 {
-	int64_t bytes = sink->ops->flow_bytes ? (int64_t)sink->ops->flow_bytes(sink, flow) : 0;
+	const struct ifp_sink *sink = measure->sink;
+	int64_t bytes = 0;
 
-	ifp_plan_add(plan, level, IFP_LEVEL_COUNT, (struct ifp_size){bytes, 2});
+	measure->once.level = level;
+	if (sink->ops->flow_bytes)
+		bytes = (int64_t)sink->ops->flow_bytes(sink, flow, &measure->once);
+	ifp_plan_add(&measure->plan, level, IFP_LEVEL_COUNT, (struct ifp_size){bytes, 2});
 }
 
-void ifp_measure_counters(const struct ifp_counters *counters, const struct ifp_sink *sink,
-	struct ifp_plan *plan, struct ifp_element_texts *texts)
+void ifp_measure_counters(struct ifp_measure *measure, const struct ifp_counters *counters)
 {
 	for (uint32_t i = 0; i < counters->count; i++)
 		for (uint32_t k = 0; k < counters->items[i].samples.count; k++) {
 			struct ifp_sink_moment value = ifp_element_value(
-				&counters->items[i], k, IFP_MEASURE_MAX_LANE, texts);
+				&counters->items[i], k, IFP_MEASURE_MAX_LANE, &measure->texts);
+			int64_t bytes = moment_bytes(measure, &value, IFP_LEVEL_COUNTERS);
 
-			ifp_plan_add(plan, IFP_LEVEL_COUNTERS, IFP_LEVEL_COUNT,
-				(struct ifp_size){moment_bytes(sink, &value), 1});
+			ifp_plan_add(&measure->plan, IFP_LEVEL_COUNTERS, IFP_LEVEL_COUNT,
+				(struct ifp_size){bytes, 1});
 		}
 }
 
 static void measure_lanes(struct measuring *m)
 {
+	const struct ifp_sink *sink = m->to->sink;
+
 	for (uint32_t i = 0; i < m->scene->order_count; i++) {
 		const struct ifp_lane_row *row = &m->scene->view.lanes.rows[m->scene->order[i]];
 
-		for (uint32_t k = 0; k < row->sublanes && m->sink->ops->lane_bytes; k++) {
-			struct ifp_sink_lane lane = ifp_element_lane(row, k, m->texts);
+		for (uint32_t k = 0; k < row->sublanes && sink->ops->lane_bytes; k++) {
+			struct ifp_sink_lane lane = ifp_element_lane(row, k, &m->to->texts);
 
-			m->plan->always.bytes += (int64_t)m->sink->ops->lane_bytes(m->sink, &lane);
+			m->to->plan.always.bytes += (int64_t)sink->ops->lane_bytes(sink, &lane);
 		}
 	}
 }
@@ -95,7 +111,15 @@ static int64_t fold_bytes(struct measuring *m, uint32_t i)
 	/* Only lengths count. */
 	fold.name.len_bytes = (uint32_t)ifp_fold_most_name_bytes(&bounds);
 	fold.args.len_bytes = (uint32_t)ifp_fold_most_args_bytes(&bounds);
-	return slice_bytes(m->sink, &fold);
+	return slice_bytes(m->to, &fold, IFP_LEVEL_FULL);
+}
+
+/* An element that is brief before the last level and whole there. */
+static void add_element(struct measuring *m, uint16_t level, int64_t brief, int64_t full)
+{
+	ifp_plan_add(&m->to->plan, level, IFP_LEVEL_COUNT, (struct ifp_size){brief, 1});
+	ifp_plan_add(
+		&m->to->plan, IFP_LEVEL_FULL, IFP_LEVEL_COUNT, (struct ifp_size){full - brief, 0});
 }
 
 static void measure_slice(struct measuring *m, uint32_t i)
@@ -106,39 +130,41 @@ static void measure_slice(struct measuring *m, uint32_t i)
 
 	if (shown == IFP_LEVEL_NEVER)
 		return;
-	slice = ifp_element_slice(m->scene, i, true, m->texts);
-	brief = slice_bytes(m->sink, &slice);
-	slice = ifp_element_slice(m->scene, i, false, m->texts);
-	ifp_plan_add(m->plan, shown, IFP_LEVEL_COUNT, (struct ifp_size){brief, 1});
-	ifp_plan_add(m->plan, IFP_LEVEL_FULL, IFP_LEVEL_COUNT,
-		(struct ifp_size){slice_bytes(m->sink, &slice) - brief, 0});
+	slice = ifp_element_slice(m->scene, i, true, &m->to->texts);
+	brief = slice_bytes(m->to, &slice, shown);
+	slice = ifp_element_slice(m->scene, i, false, &m->to->texts);
+	add_element(m, shown, brief, slice_bytes(m->to, &slice, IFP_LEVEL_FULL));
 	ifp_nodes_fold_levels(&m->scene->nodes, &m->scene->slices, i, &first, &end);
 	if (first < end)
-		ifp_plan_add(m->plan, first, end, (struct ifp_size){fold_bytes(m, i), 1});
+		ifp_plan_add(&m->to->plan, first, end, (struct ifp_size){fold_bytes(m, i), 1});
+}
+
+static void measure_step_ends(struct measuring *m)
+{
+	const struct ifp_steps *steps = &m->scene->view.steps;
+
+	for (uint32_t i = 0; i < steps->count; i++) {
+		struct ifp_sink_moment moment;
+
+		if (steps->items[i].whole)
+			continue;
+		moment = ifp_element_step_end(m->scene, i, &m->to->texts);
+		ifp_plan_add(&m->to->plan, IFP_LEVEL_STEPS, IFP_LEVEL_COUNT,
+			(struct ifp_size){moment_bytes(m->to, &moment, IFP_LEVEL_STEPS), 1});
+	}
 }
 
 static void measure_moments(struct measuring *m)
 {
-	const struct ifp_steps *steps = &m->scene->view.steps;
-	struct ifp_sink_moment moment;
-
-	for (uint32_t i = 0; i < steps->count; i++) {
-		if (steps->items[i].whole)
-			continue;
-		moment = ifp_element_step_end(m->scene, i, m->texts);
-		ifp_plan_add(m->plan, IFP_LEVEL_STEPS, IFP_LEVEL_COUNT,
-			(struct ifp_size){moment_bytes(m->sink, &moment), 1});
-	}
 	for (uint32_t i = 0; i < m->scene->moment_count; i++) {
-		uint16_t level = ifp_element_moment_level(m->scene, m->scene->moments[i]);
-		int64_t brief;
+		uint32_t event = m->scene->moments[i];
+		uint16_t level = ifp_element_moment_level(m->scene, event);
+		struct ifp_sink_moment moment =
+			ifp_element_moment(m->scene, event, true, &m->to->texts);
+		int64_t brief = moment_bytes(m->to, &moment, level);
 
-		moment = ifp_element_moment(m->scene, m->scene->moments[i], true, m->texts);
-		brief = moment_bytes(m->sink, &moment);
-		ifp_plan_add(m->plan, level, IFP_LEVEL_COUNT, (struct ifp_size){brief, 1});
-		moment = ifp_element_moment(m->scene, m->scene->moments[i], false, m->texts);
-		ifp_plan_add(m->plan, IFP_LEVEL_FULL, IFP_LEVEL_COUNT,
-			(struct ifp_size){moment_bytes(m->sink, &moment) - brief, 0});
+		moment = ifp_element_moment(m->scene, event, false, &m->to->texts);
+		add_element(m, level, brief, moment_bytes(m->to, &moment, IFP_LEVEL_FULL));
 	}
 }
 
@@ -147,15 +173,13 @@ static void measure_flows(struct measuring *m)
 	for (uint32_t i = 0; i < m->scene->flows.count; i++) {
 		struct ifp_sink_flow flow = ifp_element_flow(m->scene, i, m->rank_order);
 
-		ifp_measure_flow(&flow, ifp_element_flow_level(m->scene, i), m->sink, m->plan);
+		ifp_measure_flow(m->to, &flow, ifp_element_flow_level(m->scene, i));
 	}
 }
 
-int ifp_measure_scene(struct ifp_scene *scene, uint32_t rank_order, const struct ifp_sink *sink,
-	struct ifp_plan *plan, struct ifp_element_texts *texts)
+int ifp_measure_scene(struct ifp_measure *measure, struct ifp_scene *scene, uint32_t rank_order)
 {
-	IFP_CLEANUP(measuring_free)
-	struct measuring m = {scene, rank_order, sink, plan, texts, {0}};
+	IFP_CLEANUP(measuring_free) struct measuring m = {measure, scene, rank_order, {0}};
 	int err = ifp_fold_limits_find(scene, &m.limits);
 
 	if (err)
@@ -165,7 +189,23 @@ int ifp_measure_scene(struct ifp_scene *scene, uint32_t rank_order, const struct
 	measure_lanes(&m);
 	for (uint32_t i = 0; i < scene->slices.count; i++)
 		measure_slice(&m, i);
+	measure_step_ends(&m);
 	measure_moments(&m);
 	measure_flows(&m);
 	return 0;
+}
+
+int ifp_measure_end(struct ifp_measure *measure)
+{
+	int err = ifp_once_add(&measure->once, &measure->plan);
+
+	if (!err && measure->texts.failed)
+		err = ifp_fail(-ENOMEM, "out of memory for the texts of a timeline");
+	return err;
+}
+
+void ifp_measure_free(struct ifp_measure *measure)
+{
+	ifp_once_free(&measure->once);
+	ifp_element_texts_free(&measure->texts);
 }

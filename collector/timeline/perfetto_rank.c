@@ -63,6 +63,13 @@ static int keep_mark(struct ifp_perfetto_rank *rank, const struct kept_mark *mar
 	return err;
 }
 
+void ifp_perfetto_series_name(struct ifp_str counter, struct ifp_str series, struct ifp_buf *out)
+{
+	ifp_buf_append(out, counter.ptr, counter.len_bytes);
+	ifp_buf_append_u8(out, ' ');
+	ifp_buf_append(out, series.ptr, series.len_bytes);
+}
+
 /* The track of a series; it is made when it is new. */
 static int find_series(struct ifp_perfetto_rank *rank, struct ifp_perfetto_writer *writer,
 	struct ifp_str counter, struct ifp_str series, uint64_t *track)
@@ -72,9 +79,7 @@ static int find_series(struct ifp_perfetto_rank *rank, struct ifp_perfetto_write
 	int err;
 
 	ifp_buf_clear(&rank->key);
-	ifp_buf_append(&rank->key, counter.ptr, counter.len_bytes);
-	ifp_buf_append_u8(&rank->key, ' ');
-	ifp_buf_append(&rank->key, series.ptr, series.len_bytes);
+	ifp_perfetto_series_name(counter, series, &rank->key);
 	err = ifp_buf_status(&rank->key);
 	key = (struct ifp_str){(const char *)rank->key.data, (uint32_t)rank->key.len_bytes};
 	if (!err)
@@ -93,7 +98,7 @@ static int find_series(struct ifp_perfetto_rank *rank, struct ifp_perfetto_write
 	return 0;
 }
 
-static bool is_number(struct ifp_str value)
+bool ifp_perfetto_is_value(struct ifp_str value)
 {
 	return value.len_bytes < IFP_PERFETTO_MAX_NUMBER &&
 	       (value.ptr[0] == '-' || (value.ptr[0] >= '0' && value.ptr[0] <= '9'));
@@ -110,7 +115,7 @@ static int add_counter(struct ifp_perfetto_rank *rank, struct ifp_perfetto_write
 	int err = 0;
 
 	while (!err && ifp_args_next(mark->args, &at, &key, &value)) {
-		if (!is_number(value))
+		if (!ifp_perfetto_is_value(value))
 			continue;
 		err = find_series(rank, writer, mark->name, key, &kept.track);
 		kept.args_at = rank->args.len_bytes;

@@ -42,6 +42,15 @@ struct ifp_perfetto_rank {
 	uint64_t counter_tracks;    /* in the whole file */
 };
 
+/* As a member of an event's args: those that it has beside them. */
+#define IFP_PERFETTO_FURTHER "further members"
+
+/* The name of a counter's series. */
+void ifp_perfetto_series_name(struct ifp_str counter, struct ifp_str series, struct ifp_buf *out);
+
+/* Whether a member of a counter's args is a number. */
+bool ifp_perfetto_is_value(struct ifp_str value);
+
 /* Begins a rank, and its sequence in the file. */
 void ifp_perfetto_rank_begin(
 	struct ifp_perfetto_rank *rank, struct ifp_perfetto_writer *writer, uint64_t process);

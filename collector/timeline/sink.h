@@ -20,6 +20,7 @@
 #pragma once
 
 #include "collector/store/run.h"
+#include "collector/timeline/once.h"
 #include "collector/timeline/plan.h"
 #include "collector/timeline/timeline.h"
 #include "trace/event.h"
@@ -100,8 +101,8 @@ struct ifp_sink_ops {
 	 */
 	bool (*other)(struct ifp_sink *sink, uint32_t lane, const struct ifp_timed_event *timed);
 	/*
-	 * Optional: what follows behind the last rank is of the whole run, in a row of its own
-	 * above the ranks: counters and the note.
+	 * Optional: what follows behind the last rank and the arrows between ranks is of the whole
+	 * run, in a row of its own above the ranks: counters and the note.
 	 */
 	void (*whole_run)(struct ifp_sink *sink);
 	/* Optional: at most once, as the last element. */
@@ -109,13 +110,17 @@ struct ifp_sink_ops {
 
 	/*
 	 * What elements take; NULL, all of them, for formats without a budget of bytes. Lanes have
-	 * the highest number that there may be.
+	 * the highest number that there may be; of folds, texts have a length only. Texts that the
+	 * file holds once for each rank do not count: they go to once, with what they take there.
 	 */
 	uint64_t (*rank_bytes)(const struct ifp_sink *sink, const struct ifp_sink_rank *rank);
 	uint64_t (*lane_bytes)(const struct ifp_sink *sink, const struct ifp_sink_lane *lane);
-	uint64_t (*slice_bytes)(const struct ifp_sink *sink, const struct ifp_sink_slice *slice);
-	uint64_t (*moment_bytes)(const struct ifp_sink *sink, const struct ifp_sink_moment *moment);
-	uint64_t (*flow_bytes)(const struct ifp_sink *sink, const struct ifp_sink_flow *flow);
+	uint64_t (*slice_bytes)(const struct ifp_sink *sink, const struct ifp_sink_slice *slice,
+		struct ifp_once *once);
+	uint64_t (*moment_bytes)(const struct ifp_sink *sink, const struct ifp_sink_moment *moment,
+		struct ifp_once *once);
+	uint64_t (*flow_bytes)(const struct ifp_sink *sink, const struct ifp_sink_flow *flow,
+		struct ifp_once *once);
 	/* Of the file without any of them, and with a note of such length. */
 	uint64_t (*frame_bytes)(const struct ifp_sink *sink, uint64_t note_text_bytes);
 

@@ -263,10 +263,12 @@ static uint64_t lane_bytes(const struct ifp_sink *sink, const struct ifp_sink_la
 	return row_bytes(most_pid(sink), lane->number, "thread", lane->title);
 }
 
-static uint64_t slice_bytes(const struct ifp_sink *sink, const struct ifp_sink_slice *slice)
+static uint64_t slice_bytes(
+	const struct ifp_sink *sink, const struct ifp_sink_slice *slice, struct ifp_once *once)
 {
 	struct ifp_chrome_element element = slice_element(most_pid(sink), slice);
 
+	(void)once;
 	/* It may become one of the plug-in's. */
 	if (slice->kind == IFP_SINK_STEP) {
 		element.name.len_bytes += (uint32_t)strlen("ProfilerStep#");
@@ -275,14 +277,17 @@ static uint64_t slice_bytes(const struct ifp_sink *sink, const struct ifp_sink_s
 	return ifp_chrome_element_bytes(&element);
 }
 
-static uint64_t moment_bytes(const struct ifp_sink *sink, const struct ifp_sink_moment *moment)
+static uint64_t moment_bytes(
+	const struct ifp_sink *sink, const struct ifp_sink_moment *moment, struct ifp_once *once)
 {
 	struct ifp_chrome_element element = moment_element(most_pid(sink), moment);
 
+	(void)once;
 	return ifp_chrome_element_bytes(&element);
 }
 
-static uint64_t flow_bytes(const struct ifp_sink *sink, const struct ifp_sink_flow *flow)
+static uint64_t flow_bytes(
+	const struct ifp_sink *sink, const struct ifp_sink_flow *flow, struct ifp_once *once)
 {
 	struct ifp_chrome_element half = {
 		.name = flow->name,
@@ -295,6 +300,7 @@ static uint64_t flow_bytes(const struct ifp_sink *sink, const struct ifp_sink_fl
 	};
 	uint64_t bytes = ifp_chrome_element_bytes(&half);
 
+	(void)once;
 	half.tid = flow->to.lane;
 	half.start_ns = flow->to.start_ns;
 	half.extra = ifp_str("{\"bp\":\"e\"}");
@@ -357,6 +363,7 @@ static int finish(struct chrome *chrome, struct ifp_timeline_result *result)
 	err = ifp_sheet_close(&chrome->sheet, IFP_FRAME_NO_RANK, &file);
 	if (err)
 		return err;
+	file.label = chrome->sink.label;
 	file.shown = chrome->sink.shown;
 	err = ifp_timeline_result_add(result, &file);
 	if (err)

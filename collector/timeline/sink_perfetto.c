@@ -2,6 +2,7 @@
 #include "collector/timeline/sink_perfetto.h"
 
 #include "collector/timeline/perfetto_rank.h"
+#include "collector/timeline/perfetto_sizes.h"
 #include "core/array.h"
 #include "core/cleanup.h"
 #include "core/error.h"
@@ -19,6 +20,8 @@
 
 /* Tracks of lanes have the lanes' numbers. */
 #define FIRST_PROCESS_TRACK (UINT64_C(1) << 40)
+#define RUN_PROCESS (FIRST_PROCESS_TRACK - 1)
+#define NOTE_TRACK (FIRST_PROCESS_TRACK - 2)
 
 /* An arrow between two ranks, kept until all slices are written. */
 struct link {
@@ -60,7 +63,7 @@ static void rank(struct ifp_sink *sink, const struct ifp_sink_rank *rank)
 		perfetto->writer, &(struct ifp_perfetto_track){
 					  .uuid = perfetto->process,
 					  .name = rank->title,
-					  .order = rank->order + 1, /* a note's is 0 */
+					  .order = rank->order + 1, /* the whole run's is 0 */
 					  .pid = FIRST_PID + 2 * (int32_t)rank->rank->rank,
 				  });
 	ifp_perfetto_rank_begin(&perfetto->rank, perfetto->writer, perfetto->process);
@@ -93,8 +96,8 @@ static struct ifp_str with_extra(
 		return args;
 	ifp_buf_clear(buf);
 	ifp_buf_append(buf, args.ptr, is_empty(args) ? 0 : args.len_bytes - 1);
-	ifp_buf_append_text(
-		buf, is_empty(args) ? "{\"further members\":" : ",\"further members\":");
+	ifp_buf_append_text(buf, is_empty(args) ? "{\"" : ",\"");
+	ifp_buf_append_text(buf, IFP_PERFETTO_FURTHER "\":");
 	ifp_buf_append(buf, extra.ptr, extra.len_bytes);
 	ifp_buf_append_u8(buf, '}');
 	ifp_sink_keep(&perfetto->sink, ifp_buf_status(buf));
@@ -186,27 +189,41 @@ static void flow(struct ifp_sink *sink, const struct ifp_sink_flow *flow)
 		};
 }
 
-/* A process of its own above the ranks, with one slice over all. */
+/* A process of its own above the ranks. */
+static void whole_run(struct ifp_sink *sink)
+{
+	struct perfetto *perfetto = perfetto_of(sink);
+
+	if (perfetto->process == RUN_PROCESS)
+		return;
+	ifp_sink_keep(sink, ifp_perfetto_rank_write(&perfetto->rank, perfetto->writer));
+	perfetto->process = RUN_PROCESS;
+	ifp_perfetto_track(perfetto->writer, &(struct ifp_perfetto_track){
+						     .uuid = RUN_PROCESS,
+						     .name = ifp_str("infprof"),
+						     .pid = FIRST_PID - 1,
+					     });
+	ifp_perfetto_rank_begin(&perfetto->rank, perfetto->writer, RUN_PROCESS);
+}
+
+/* One slice over all. */
 static void note(struct ifp_sink *sink, const struct ifp_sink_note *note)
 {
 	struct perfetto *perfetto = perfetto_of(sink);
-	const uint64_t process = FIRST_PROCESS_TRACK - 1, track = FIRST_PROCESS_TRACK - 2;
-	struct ifp_perfetto_mark mark = {
+	const struct ifp_perfetto_mark mark = {
 		.kind = IFP_PERFETTO_SLICE,
-		.track = track,
+		.track = NOTE_TRACK,
 		.start_ns = note->start_ns,
 		.end_ns = note->end_ns,
 		.name = note->text,
 	};
 
-	ifp_sink_keep(sink, ifp_perfetto_rank_write(&perfetto->rank, perfetto->writer));
-	ifp_perfetto_track(perfetto->writer,
-		&(struct ifp_perfetto_track){
-			.uuid = process, .name = note->title, .pid = FIRST_PID - 1});
-	ifp_perfetto_track(
-		perfetto->writer, &(struct ifp_perfetto_track){
-					  .uuid = track, .parent = process, .name = note->title});
-	ifp_perfetto_rank_begin(&perfetto->rank, perfetto->writer, process);
+	whole_run(sink);
+	ifp_perfetto_track(perfetto->writer, &(struct ifp_perfetto_track){
+						     .uuid = NOTE_TRACK,
+						     .parent = RUN_PROCESS,
+						     .name = ifp_str("what is shown"),
+					     });
 	ifp_sink_keep(sink, ifp_perfetto_rank_add(&perfetto->rank, perfetto->writer, &mark));
 }
 
@@ -259,7 +276,12 @@ static void abandon(struct ifp_sink *sink)
 
 static int finish(struct perfetto *perfetto, struct ifp_timeline_result *result)
 {
-	struct ifp_timeline_file file = {.rank = IFP_FRAME_NO_RANK, .events = perfetto->events};
+	struct ifp_timeline_file file = {
+		.rank = IFP_FRAME_NO_RANK,
+		.events = perfetto->events,
+		.label = perfetto->sink.label,
+		.shown = perfetto->sink.shown,
+	};
 	struct stat status;
 	int err;
 
@@ -298,7 +320,14 @@ static const struct ifp_sink_ops ops = {
 	.moment = moment,
 	.other = other,
 	.flow = flow,
+	.whole_run = whole_run,
 	.note = note,
+	.rank_bytes = ifp_perfetto_sizes_rank,
+	.lane_bytes = ifp_perfetto_sizes_lane,
+	.slice_bytes = ifp_perfetto_sizes_slice,
+	.moment_bytes = ifp_perfetto_sizes_moment,
+	.flow_bytes = ifp_perfetto_sizes_flow,
+	.frame_bytes = ifp_perfetto_sizes_frame,
 	.close = close_sink,
 	.abandon = abandon,
 };
@@ -311,15 +340,20 @@ static int64_t zero_of(const struct ifp_run *run)
 	return (int64_t)ifp_document_get_count(ifp_run_document(run), "started_realtime_ns");
 }
 
-int ifp_sink_perfetto_open(const struct ifp_run *run, const char *path, struct ifp_sink **out)
+int ifp_sink_perfetto_open(const struct ifp_run *run, const char *path,
+	const struct ifp_budget *budget, struct ifp_sink **out)
 {
 	struct perfetto *perfetto = calloc(1, sizeof(*perfetto));
 	int err;
 
 	if (!perfetto)
 		return ifp_fail(-ENOMEM, "draw %s: out of memory", path);
-	perfetto->sink =
-		(struct ifp_sink){.ops = &ops, .label = "perfetto/", .label_of_all = "perfetto/"};
+	perfetto->sink = (struct ifp_sink){
+		.ops = &ops,
+		.label = "perfetto/",
+		.label_of_all = "perfetto/",
+		.budget = *budget,
+	};
 	perfetto->path = strdup(path);
 	err = perfetto->path ? ifp_perfetto_open(path, zero_of(run), &perfetto->writer)
 			     : ifp_fail(-ENOMEM, "draw %s: out of memory", path);

@@ -24,14 +24,14 @@ struct measuring {
 	struct ifp_run *run;
 	const struct ifp_sink *sink;
 	struct ifp_links *links;
-	struct ifp_plan *plan;	 /* of all ranks */
+	struct ifp_measure *all; /* the ranks, and what lies between them */
 	struct ifp_scene **kept; /* by rank; NULL = read again */
 	uint64_t kept_events;
 };
 
 /* Of one rank. */
 struct measured {
-	struct ifp_plan plan;
+	struct ifp_measure measure;
 	struct ifp_scene scene;
 };
 
@@ -51,6 +51,7 @@ static void drop_measured(void *result)
 {
 	struct measured *measured = result;
 
+	ifp_measure_free(&measured->measure);
 	ifp_scene_free(&measured->scene);
 	free(measured);
 }
@@ -61,8 +62,7 @@ static void cleanup_measured(struct measured **measured)
 		drop_measured(*measured);
 }
 
-static int measure_scene(const struct measuring *measuring, uint32_t i, struct measured *measured,
-	struct ifp_element_texts *texts)
+static int measure_scene(const struct measuring *measuring, uint32_t i, struct measured *measured)
 {
 	IFP_CLEANUP_COUNTERS struct ifp_counters counters = {0};
 	int err = ifp_scene_read(measuring->run, i, &measured->scene);
@@ -73,8 +73,8 @@ static int measure_scene(const struct measuring *measuring, uint32_t i, struct m
 		err = ifp_links_take(measuring->links, i, &measured->scene);
 	if (err)
 		return err;
-	ifp_measure_counters(&counters, measuring->sink, &measured->plan, texts);
-	return ifp_measure_scene(&measured->scene, i, measuring->sink, &measured->plan, texts);
+	ifp_measure_counters(&measured->measure, &counters);
+	return ifp_measure_scene(&measured->measure, &measured->scene, i);
 }
 
 /* The size of one rank, by any thread. */
@@ -82,17 +82,17 @@ static int measure_rank(void *context, uint32_t i, void **out)
 {
 	const struct measuring *measuring = context;
 	const struct ifp_run_rank *rank = ifp_run_rank(measuring->run, i);
-	IFP_CLEANUP(ifp_element_texts_free) struct ifp_element_texts texts = {0};
 	IFP_CLEANUP(cleanup_measured) struct measured *measured = calloc(1, sizeof(*measured));
 	int err = 0;
 
 	if (!measured)
 		return ifp_fail(-ENOMEM, "plan a timeline: out of memory");
-	ifp_measure_rank(rank, i, measuring->sink, &measured->plan, &texts);
+	measured->measure.sink = measuring->sink;
+	ifp_measure_rank(&measured->measure, rank, i);
 	if (rank->map)
-		err = measure_scene(measuring, i, measured, &texts);
-	if (!err && texts.failed)
-		err = ifp_fail(-ENOMEM, "out of memory for the texts of a timeline");
+		err = measure_scene(measuring, i, measured);
+	if (!err)
+		err = ifp_measure_end(&measured->measure);
 	if (!err)
 		*out = IFP_TAKE_PTR(measured);
 	return err;
@@ -118,7 +118,7 @@ static int add_measured(void *context, uint32_t i, void *result)
 	struct measuring *measuring = context;
 	struct measured *measured = result;
 
-	ifp_plan_merge(measuring->plan, &measured->plan);
+	ifp_plan_merge(&measuring->all->plan, &measured->measure.plan);
 	measuring->kept[i] = keep_scene(measuring, &measured->scene);
 	drop_measured(measured);
 	return 0;
@@ -143,29 +143,36 @@ static void measure_link(void *context, const struct ifp_sink_flow *flow, uint16
 	struct ifp_sink_flow most = *flow;
 
 	most.from.lane = most.to.lane = IFP_MEASURE_MAX_LANE;
-	ifp_measure_flow(&most, level, measuring->sink, measuring->plan);
+	ifp_measure_flow(measuring->all, &most, level);
 }
 
 /* What lies between the ranks, once they have been measured. */
 static int measure_links(struct measuring *measuring)
 {
-	IFP_CLEANUP(ifp_element_texts_free) struct ifp_element_texts texts = {0};
 	IFP_CLEANUP_COUNTERS struct ifp_counters counters = {0};
-	int err = ifp_links_each(measuring->links, &texts, measure_link, measuring);
+	struct ifp_measure *all = measuring->all;
+	int err = ifp_links_each(measuring->links, &all->texts, measure_link, measuring);
 
 	if (!err && measuring->sink->ops->whole_run)
 		err = ifp_links_skew(measuring->links, &counters);
 	if (err)
 		return err;
-	ifp_measure_counters(&counters, measuring->sink, measuring->plan, &texts);
-	return texts.failed ? ifp_fail(-ENOMEM, "out of memory for the texts of a timeline") : 0;
+	ifp_measure_counters(all, &counters);
+	return ifp_measure_end(all);
+}
+
+static void drop_measure(struct ifp_measure **measure)
+{
+	if (*measure)
+		ifp_measure_free(*measure);
+	free(*measure);
 }
 
 int ifp_survey(struct ifp_run *run, const struct ifp_sink *sink, struct ifp_links *links,
 	struct ifp_scene **kept, uint16_t *level)
 {
-	IFP_CLEANUP_FREE struct ifp_plan *plan = calloc(1, sizeof(*plan));
-	struct measuring measuring = {run, sink, links, plan, kept, 0};
+	IFP_CLEANUP(drop_measure) struct ifp_measure *all = calloc(1, sizeof(*all));
+	struct measuring measuring = {run, sink, links, all, kept, 0};
 	const struct ifp_relay relay = {
 		.count = ifp_run_rank_count(run),
 		.threads = ifp_survey_threads(run),
@@ -177,15 +184,16 @@ int ifp_survey(struct ifp_run *run, const struct ifp_sink *sink, struct ifp_link
 	struct ifp_size size;
 	int err;
 
-	if (!plan)
+	if (!all)
 		return ifp_fail(-ENOMEM, "plan a timeline: out of memory");
+	all->sink = sink;
 	if (sink->ops->frame_bytes)
-		plan->always.bytes = (int64_t)sink->ops->frame_bytes(sink, NOTE_BYTES);
+		all->plan.always.bytes = (int64_t)sink->ops->frame_bytes(sink, NOTE_BYTES);
 	err = ifp_relay_run(&relay);
 	if (!err)
 		err = measure_links(&measuring);
 	if (err)
 		return err;
-	err = ifp_plan_choose(plan, &sink->budget, level, &size);
+	err = ifp_plan_choose(&all->plan, &sink->budget, level, &size);
 	return err ? ifp_account_too_little(&sink->budget, size, relay.count) : 0;
 }

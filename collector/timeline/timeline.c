@@ -56,11 +56,16 @@ static int draw_into(struct ifp_run *run, struct ifp_sink *sink, struct ifp_time
 	return err;
 }
 
+/* Of a timeline with all ranks. */
+static struct ifp_budget budget_of(const struct ifp_timeline_limits *limits)
+{
+	return (struct ifp_budget){(uint64_t)limits->merged_bytes, (uint64_t)limits->merged_events};
+}
+
 static int draw_merged(struct ifp_run *run, const char *output_dir,
 	const struct ifp_timeline_limits *limits, struct ifp_timeline_result *result)
 {
-	const struct ifp_budget budget = {
-		(uint64_t)limits->merged_bytes, (uint64_t)limits->merged_events};
+	const struct ifp_budget budget = budget_of(limits);
 	IFP_CLEANUP_BUF struct ifp_buf path = {0};
 	struct ifp_sink *sink;
 	int err;
@@ -112,15 +117,15 @@ static int draw_perfetto(struct ifp_run *run, const char *output_dir,
 {
 	IFP_CLEANUP_BUF struct ifp_buf path = {0};
 	struct ifp_sink *sink;
+	const struct ifp_budget budget = budget_of(&wish->limits);
 	int err = make_below(output_dir, "perfetto");
 
-	(void)wish;
 	ifp_buf_printf(&path, "%s/perfetto/run.pftrace.gz", output_dir);
 	ifp_buf_append_u8(&path, 0);
 	if (!err)
 		err = ifp_buf_status(&path);
 	if (!err)
-		err = ifp_sink_perfetto_open(run, (const char *)path.data, &sink);
+		err = ifp_sink_perfetto_open(run, (const char *)path.data, &budget, &sink);
 	return err ? err : draw_into(run, sink, result);
 }
 

@@ -44,7 +44,8 @@ struct ifp_timeline_file {
 	uint64_t bytes;	     /* on disk */
 	uint64_t json_bytes; /* unpacked: what the browser has to load */
 	uint64_t events;
-	struct ifp_shown shown; /* of the merged timeline */
+	const char *label;	/* "merged/", of a file with all ranks; static */
+	struct ifp_shown shown; /* in it */
 };
 
 struct ifp_timeline_result {

@@ -174,7 +174,8 @@ class Trace:
     def rank_of(self, track):
         while track not in self.processes:
             track = self.tracks[track]["parent"]
-        return int(self.processes[track].split()[1])
+        title = self.processes[track]
+        return int(title.split()[1]) if title.startswith("rank ") else None
 
     def slices(self):
         """(track, name, category, start, end, args, flows) of all that nest; instants too."""

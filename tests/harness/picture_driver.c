@@ -123,31 +123,37 @@ static uint64_t lane_bytes(const struct ifp_sink *sink, const struct ifp_sink_la
 	return line_bytes(&line, 0);
 }
 
-static uint64_t slice_bytes(const struct ifp_sink *sink, const struct ifp_sink_slice *slice)
+static uint64_t slice_bytes(
+	const struct ifp_sink *sink, const struct ifp_sink_slice *slice, struct ifp_once *once)
 {
 	IFP_CLEANUP_BUF struct ifp_buf line = {0};
 	struct ifp_sink_slice frame = *slice;
 
 	(void)sink;
+	(void)once;
 	frame.name = frame.args = (struct ifp_str){0};
 	append_slice(&line, &frame);
 	return line_bytes(&line, slice->name.len_bytes + (uint64_t)slice->args.len_bytes);
 }
 
-static uint64_t moment_bytes(const struct ifp_sink *sink, const struct ifp_sink_moment *moment)
+static uint64_t moment_bytes(
+	const struct ifp_sink *sink, const struct ifp_sink_moment *moment, struct ifp_once *once)
 {
 	IFP_CLEANUP_BUF struct ifp_buf line = {0};
 
 	(void)sink;
+	(void)once;
 	append_moment(&line, moment);
 	return line_bytes(&line, 0);
 }
 
-static uint64_t flow_bytes(const struct ifp_sink *sink, const struct ifp_sink_flow *flow)
+static uint64_t flow_bytes(
+	const struct ifp_sink *sink, const struct ifp_sink_flow *flow, struct ifp_once *once)
 {
 	IFP_CLEANUP_BUF struct ifp_buf line = {0};
 
 	(void)sink;
+	(void)once;
 	append_flow(&line, flow);
 	return line_bytes(&line, 0);
 }

@@ -11,7 +11,6 @@
 
 /* A double's longest text that is looked at as a number. */
 #define MAX_NUMBER 40
-#define MAX_DEPTH 16
 
 static void append_value(
 	struct ifp_buf *out, struct ifp_intern *names, struct ifp_str value, unsigned int depth);
@@ -113,10 +112,11 @@ static void append_value(
 		ifp_protobuf_uint(out, ANNOTATION_BOOL, first == 't');
 		return;
 	}
-	if (depth < MAX_DEPTH && first == '{' &&
+	if (depth < IFP_PERFETTO_MAX_DEPTH && first == '{' &&
 		append_members(out, ANNOTATION_DICT_ENTRIES, names, value, depth + 1))
 		return;
-	if (depth < MAX_DEPTH && first == '[' && append_elements(out, names, value, depth + 1))
+	if (depth < IFP_PERFETTO_MAX_DEPTH && first == '[' &&
+		append_elements(out, names, value, depth + 1))
 		return;
 	if (!append_number(out, value))
 		ifp_protobuf_text(out, ANNOTATION_STRING, value);

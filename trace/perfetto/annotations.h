@@ -6,6 +6,9 @@
 #include "core/intern.h"
 #include "core/str.h"
 
+/* Objects and arrays that lie deeper are texts. */
+#define IFP_PERFETTO_MAX_DEPTH 16u
+
 /*
  * Appends the members of an object as fields of a TrackEvent. Every value has the type that it has
  * in JSON: objects are dictionaries, whole numbers integers where they fit 64 bits. What Perfetto
