@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "clocksync/estimate/epoch.h"
 
+#include "clocksync/estimate/deviation.h"
 #include "clocksync/estimate/edge.h"
 #include "core/cleanup.h"
 
@@ -82,6 +83,8 @@ int ifp_epoch_solve(struct ifp_epoch *epoch, const double *rates, struct ifp_gra
 			carry(epoch, e, nodes, rates, edges + e);
 	}
 	if (ifp_graph_solve(&graph, nodes))
+		return -ENOMEM;
+	if (epoch->sigmas_ns && ifp_graph_deviation(&graph, nodes, epoch->sigmas_ns))
 		return -ENOMEM;
 	epoch->rejected = 0;
 	for (uint32_t e = 0; e < epoch->edge_count; e++) {

@@ -24,6 +24,7 @@ struct ifp_epoch {
 	uint32_t edge_count;
 	uint32_t node_count;
 	int64_t drift_ppm; /* the assumption */
+	double *sigmas_ns; /* written where not NULL: per node (estimate/deviation.h) */
 	int64_t at_ns;	   /* written: the moment on the reference's clock */
 	uint32_t rejected; /* written: number of edges */
 };

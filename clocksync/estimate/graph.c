@@ -12,8 +12,8 @@
 /* What rounding the least-squares solution to whole nanoseconds may add to a difference. */
 #define ROUNDING_NS 1
 
-/* After that many single rejections all contradicting edges go at once: time stays bounded. */
-#define SINGLE_REJECTIONS 64
+/* After that many solutions all contradicting edges are rejected at once: time stays bounded. */
+#define MAX_SOLUTIONS 64
 
 /* Sums along a path beyond this are no clocks. */
 #define OFFSET_LIMIT_NS (INT64_C(1) << 61)
@@ -88,7 +88,7 @@ static int estimate(const struct ifp_graph *graph, const struct ifp_graph_node *
 				(double)(edge->middle_ns - base(edge, nodes)),
 				(double)half_width(edge)};
 	}
-	return ifp_least_squares(differences, count, graph->node_count, x);
+	return ifp_least_squares(differences, count, graph->node_count, IFP_REWEIGHTINGS, x);
 }
 
 /* By how much the estimate lies outside the edge's interval; 0 = inside. */
@@ -102,30 +102,41 @@ static double violation(
 	return difference < low ? low - difference : difference > high ? difference - high : 0;
 }
 
-/* Rejects the edge that contradicts most, measured in half widths, or all; false = none does. */
-static bool reject(
-	struct ifp_graph *graph, const struct ifp_graph_node *nodes, const double *x, bool all)
+/* How much an edge contradicts, in half widths; 0 = not at all. */
+static double contradiction(
+	const struct ifp_graph_edge *edge, const struct ifp_graph_node *nodes, const double *x)
 {
-	struct ifp_graph_edge *worst = NULL;
+	return in_use(edge, nodes) ? violation(edge, nodes, x) / (double)half_width(edge) : 0;
+}
+
+/*
+ * Rejects the edge that contradicts most, and those elsewhere in the graph that contradict at
+ * least half as much and most among their neighbours: a false edge draws its neighbours along, but
+ * far away false edges do not need a solution of their own each. Or all. False = none does.
+ */
+static bool reject(struct ifp_graph *graph, const struct ifp_graph_node *nodes, const double *x,
+	double *worst_at, bool all)
+{
 	double most = 0;
 
+	memset(worst_at, 0, graph->node_count * sizeof(*worst_at));
 	for (uint32_t e = 0; e < graph->edge_count; e++) {
-		struct ifp_graph_edge *edge = graph->edges + e;
-		double ratio;
+		const struct ifp_graph_edge *edge = graph->edges + e;
+		double much = contradiction(edge, nodes, x);
 
-		if (!in_use(edge, nodes))
-			continue;
-		ratio = violation(edge, nodes, x) / (double)half_width(edge);
-		if (ratio > most) {
-			most = ratio;
-			worst = edge;
-		}
-		if (all && ratio > 0)
+		worst_at[edge->from] = fmax(worst_at[edge->from], much);
+		worst_at[edge->to] = fmax(worst_at[edge->to], much);
+		most = fmax(most, much);
+	}
+	for (uint32_t e = 0; most > 0 && e < graph->edge_count; e++) {
+		struct ifp_graph_edge *edge = graph->edges + e;
+		double much = contradiction(edge, nodes, x);
+		bool first = much >= worst_at[edge->from] && much >= worst_at[edge->to];
+
+		if (much > 0 && (all || (first && much >= most / 2)))
 			edge->rejected = true;
 	}
-	if (worst)
-		worst->rejected = true;
-	return worst != NULL;
+	return most > 0;
 }
 
 /*
@@ -184,9 +195,10 @@ static void place(struct ifp_graph_node *node, double residual_ns)
 int ifp_graph_solve(struct ifp_graph *graph, struct ifp_graph_node *nodes)
 {
 	IFP_CLEANUP_FREE double *x = calloc(graph->node_count, sizeof(*x));
+	IFP_CLEANUP_FREE double *worst_at = calloc(graph->node_count, sizeof(*worst_at));
 	uint32_t rejections = 0;
 
-	if (!x)
+	if (!x || !worst_at)
 		return -ENOMEM;
 	for (uint32_t e = 0; e < graph->edge_count; e++)
 		graph->edges[e].rejected = false;
@@ -194,7 +206,7 @@ int ifp_graph_solve(struct ifp_graph *graph, struct ifp_graph_node *nodes)
 		ifp_graph_tree(graph, nodes);
 		if (estimate(graph, nodes, x))
 			return -ENOMEM;
-	} while (reject(graph, nodes, x, rejections++ >= SINGLE_REJECTIONS));
+	} while (reject(graph, nodes, x, worst_at, rejections++ >= MAX_SOLUTIONS));
 	certify(graph, nodes);
 	for (uint32_t i = 0; i < graph->node_count; i++)
 		place(nodes + i, x[i]);

@@ -8,8 +8,8 @@
  *              weights against outliers: paths share the load, asymmetries average out;
  *   certificate  the tightest interval that the edges imply, by shortest paths (Bellman-Ford).
  * An edge whose interval does not hold the estimate contradicts the loops it stands in: the worst
- * is rejected and the rest solved again. So the estimate of every node satisfies every interval
- * that is left. Pure functions.
+ * of each neighbourhood is rejected and the rest solved again. So the estimate of every node
+ * satisfies every interval that is left. Pure functions.
  */
 #pragma once
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "clocksync/estimate/least_squares.h"
 
+#include "clocksync/estimate/median.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define REWEIGHTINGS 4
 /* Huber's constant: 95 % efficiency for normal errors; MAD to standard deviation. */
 #define HUBER_K 1.345
 #define MAD_TO_SIGMA 1.4826
@@ -126,13 +127,6 @@ static void conjugate_gradients(struct system *s, double *x)
 	}
 }
 
-static int compare_double(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double misfit(const struct ifp_difference *d, const double *x)
 {
 	return fabs(x[d->to] - x[d->from] - d->value_ns) / d->sigma_ns;
@@ -145,8 +139,7 @@ static void reweight(struct system *s, const double *x)
 
 	for (uint32_t e = 0; e < s->count; e++)
 		s->scaled[e] = misfit(s->differences + e, x);
-	qsort(s->scaled, s->count, sizeof(*s->scaled), compare_double);
-	limit = HUBER_K * MAD_TO_SIGMA * s->scaled[s->count / 2];
+	limit = HUBER_K * MAD_TO_SIGMA * ifp_median(s->scaled, s->count);
 	for (uint32_t e = 0; e < s->count; e++) {
 		const struct ifp_difference *d = s->differences + e;
 		double u = misfit(d, x);
@@ -157,8 +150,8 @@ static void reweight(struct system *s, const double *x)
 	}
 }
 
-int ifp_least_squares(
-	const struct ifp_difference *differences, uint32_t count, uint32_t node_count, double *x)
+int ifp_least_squares(const struct ifp_difference *differences, uint32_t count, uint32_t node_count,
+	int reweightings, double *x)
 {
 	struct system s = {.differences = differences, .count = count, .node_count = node_count};
 
@@ -169,7 +162,7 @@ int ifp_least_squares(
 		return -ENOMEM;
 	for (uint32_t e = 0; e < count; e++)
 		s.weight[e] = 1 / (differences[e].sigma_ns * differences[e].sigma_ns);
-	for (int i = 0; i <= REWEIGHTINGS; i++) {
+	for (int i = 0; i <= reweightings; i++) {
 		if (i)
 			reweight(&s, x);
 		assemble(&s);

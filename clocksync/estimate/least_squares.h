@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Robust weighted least squares on a graph: minimises the sum over edges of
- * weight * huber((x[to] - x[from] - value) / scale) with x[0] = 0, by iteratively reweighted
- * conjugate gradients. Values are small residuals: doubles are exact enough here.
+ * weight * huber((x[to] - x[from] - value) / scale) with x[0] = 0, by conjugate gradients that are
+ * reweighted some times; not at all is plain least squares. Values are small residuals: doubles are
+ * exact enough here.
  */
 #pragma once
 
@@ -14,6 +15,9 @@ struct ifp_difference {
 	double sigma_ns; /* half width: weight = 1 / sigma^2; > 0 */
 };
 
+/* What robust solutions take: Huber's weights have settled by then. */
+#define IFP_REWEIGHTINGS 4
+
 /* x has node_count entries; those that no difference reaches become 0. -ENOMEM only. */
-int ifp_least_squares(
-	const struct ifp_difference *differences, uint32_t count, uint32_t node_count, double *x);
+int ifp_least_squares(const struct ifp_difference *differences, uint32_t count, uint32_t node_count,
+	int reweightings, double *x);

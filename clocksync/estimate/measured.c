@@ -2,6 +2,7 @@
 #include "clocksync/estimate/measured.h"
 
 #include "clocksync/estimate/edge.h"
+#include "clocksync/estimate/smoother.h"
 #include "core/cleanup.h"
 
 #include <errno.h>
@@ -128,21 +129,69 @@ static void note_participants(
 	}
 }
 
-static int solve_epoch(
-	struct ifp_clock_solution *solution, struct ifp_epoch *epoch, const double *rates)
+/* A solving of all epochs: what it takes from the one before, and what it leaves for the next. */
+struct pass {
+	struct ifp_clock_solution *solution;
+	struct ifp_epoch_edge *edges;
+	uint32_t edge_count, epoch_count;
+	int64_t *at_ns;	     /* per epoch */
+	double *rates;	     /* per epoch and node: the drift then, in ns per ns */
+	double *sigmas_ns;   /* per node, as the last epochs with as many edges let expect */
+	uint32_t sigmas_for; /* that number of edges */
+};
+
+static int pass_alloc(struct pass *pass)
 {
+	uint32_t nodes = pass->solution->node_count;
+
+	pass->epoch_count = count_epochs(pass->edges, pass->edge_count);
+	pass->at_ns = calloc(pass->epoch_count + 1, sizeof(*pass->at_ns));
+	pass->rates = calloc((size_t)pass->epoch_count * nodes + 1, sizeof(*pass->rates));
+	pass->sigmas_ns = calloc(nodes, sizeof(*pass->sigmas_ns));
+	if (!pass->at_ns || !pass->rates || !pass->sigmas_ns)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nodes; i++) {
+		struct ifp_track *track = &pass->solution->nodes[i].track;
+
+		track->points = calloc(pass->epoch_count + 2, sizeof(*track->points));
+		if (!track->points)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void pass_free(struct pass *pass)
+{
+	free(pass->at_ns);
+	free(pass->rates);
+	free(pass->sigmas_ns);
+}
+
+static int solve_epoch(struct pass *pass, uint32_t e, struct ifp_epoch *epoch)
+{
+	struct ifp_clock_solution *solution = pass->solution;
 	IFP_CLEANUP_FREE struct ifp_graph_node *found = calloc(epoch->node_count, sizeof(*found));
 	IFP_CLEANUP_FREE bool *seen = calloc(epoch->node_count, sizeof(*seen));
 
-	if (!found || !seen || ifp_epoch_solve(epoch, rates, found))
+	/* trying out how errors add up costs more than solving; it is the same from time to time */
+	if (epoch->edge_count != pass->sigmas_for)
+		epoch->sigmas_ns = pass->sigmas_ns;
+	pass->sigmas_for = epoch->edge_count;
+	if (!found || !seen ||
+		ifp_epoch_solve(epoch, pass->rates + (size_t)e * epoch->node_count, found))
 		return -ENOMEM;
+	pass->at_ns[e] = epoch->at_ns;
 	note_participants(solution->nodes, epoch, seen);
 	for (uint32_t i = 0; i < epoch->node_count; i++) {
 		struct ifp_track_point point = {.global_ns = epoch->at_ns,
 			.offset_ns = found[i].offset_ns,
 			.low_ns = found[i].low_ns,
-			.high_ns = found[i].high_ns};
+			.high_ns = found[i].high_ns,
+			.sigma_ns = pass->sigmas_ns[i]};
 
+		/* connected now, but not when sigmas were tried out */
+		if (point.sigma_ns == 0)
+			point.sigma_ns = (double)(point.high_ns - point.low_ns) / 2 / sqrt(3);
 		solution->nodes[i].epochs += seen[i];
 		if (i && found[i].connected)
 			ifp_track_add(&solution->nodes[i].track, &point);
@@ -151,10 +200,12 @@ static int solve_epoch(
 	return 0;
 }
 
-static int solve_pass(struct ifp_clock_solution *solution, struct ifp_epoch_edge *edges,
-	uint32_t count, const double *rates)
+static int solve_pass(struct pass *pass)
 {
+	struct ifp_clock_solution *solution = pass->solution;
+
 	solution->rejected_edges = 0;
+	pass->sigmas_for = 0;
 	for (uint32_t i = 0; i < solution->node_count; i++) {
 		struct ifp_clock_node *node = solution->nodes + i;
 
@@ -163,72 +214,92 @@ static int solve_pass(struct ifp_clock_solution *solution, struct ifp_epoch_edge
 		node->epochs = 0;
 		node->over_mpi = false;
 	}
-	for (uint32_t e = 0, n; e < count; e += n) {
-		struct ifp_epoch epoch = {.edges = edges + e,
-			.edge_count = n = epoch_length(edges + e, count - e),
+	for (uint32_t first = 0, e = 0, n; first < pass->edge_count; first += n, e++) {
+		struct ifp_epoch epoch = {.edges = pass->edges + first,
+			.edge_count = n =
+				epoch_length(pass->edges + first, pass->edge_count - first),
 			.node_count = solution->node_count,
 			.drift_ppm = solution->drift_ppm};
 
-		if (solve_epoch(solution, &epoch, rates))
+		if (solve_epoch(pass, e, &epoch))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-/* Nothing but the intervals is known: as if every offset in them were equally likely. */
-static void guess_sigmas(struct ifp_track *track)
-{
-	for (uint32_t i = 0; i < track->count; i++) {
-		struct ifp_track_point *p = track->points + i;
-
-		p->sigma_ns = (double)(p->high_ns - p->low_ns) / 2 / sqrt(3);
-		p->rate_sigma = (double)track->drift_ppm * 1000 / sqrt(3);
-	}
-}
-
-/* Rates of all nodes; the steepest drift that contradicts the assumption, 0 when none does. */
-static int64_t judge_pass(struct ifp_clock_solution *solution, double *rates)
+/* The steepest drift that contradicts the assumption, 0 when none does. */
+static int64_t tighten(struct ifp_clock_solution *solution)
 {
 	int64_t steepest_ppm = 0;
 
 	for (uint32_t i = 0; i < solution->node_count; i++) {
-		struct ifp_track *track = &solution->nodes[i].track;
-		double rate = ifp_track_rate(track);
-		int64_t ppm = ifp_track_tighten(track);
+		int64_t ppm = ifp_track_tighten(&solution->nodes[i].track);
 
-		guess_sigmas(track);
-		ifp_track_confine(track);
-		ifp_track_join(track);
-		rates[i] = rate > RATE_LIMIT || rate < -RATE_LIMIT ? 0 : rate;
 		steepest_ppm = ppm > steepest_ppm ? ppm : steepest_ppm;
 	}
 	return steepest_ppm;
 }
 
+/* The rates of one node at all epochs, from its track. */
+static void note_rates(struct pass *pass, uint32_t node)
+{
+	const struct ifp_track *track = &pass->solution->nodes[node].track;
+	uint32_t point = 0;
+
+	for (uint32_t e = 0; track->count && e < pass->epoch_count; e++) {
+		double rate;
+
+		while (point + 1 < track->count &&
+			track->points[point + 1].global_ns <= pass->at_ns[e])
+			point++;
+		rate = track->points[point].rate;
+		pass->rates[(size_t)e * pass->solution->node_count + node] =
+			fabs(rate) > RATE_LIMIT ? 0 : rate;
+	}
+}
+
+/* From what each epoch says alone to what all of them say together. */
+static int smooth(struct pass *pass)
+{
+	struct ifp_clock_solution *solution = pass->solution;
+	IFP_CLEANUP_FREE const struct ifp_track **tracks =
+		calloc(solution->node_count, sizeof(*tracks));
+	struct ifp_noise noise;
+
+	if (!tracks)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < solution->node_count; i++)
+		tracks[i - 1] = &solution->nodes[i].track;
+	if (ifp_smoother_fit(tracks, solution->node_count - 1, &noise))
+		return -ENOMEM;
+	for (uint32_t i = 1; i < solution->node_count; i++) {
+		if (ifp_smoother_apply(&solution->nodes[i].track, &noise))
+			return -ENOMEM;
+		ifp_track_confine(&solution->nodes[i].track);
+		note_rates(pass, i);
+	}
+	return 0;
+}
+
 int ifp_measured_solve(
 	struct ifp_clock_solution *solution, struct ifp_epoch_edge *edges, uint32_t count)
 {
-	IFP_CLEANUP_FREE double *rates = calloc(solution->node_count, sizeof(*rates));
-	uint32_t epochs = count_epochs(edges, count);
+	IFP_CLEANUP(pass_free)
+	struct pass pass = {.solution = solution, .edges = edges, .edge_count = count};
 
-	if (!rates)
+	if (pass_alloc(&pass))
 		return -ENOMEM;
-	for (uint32_t i = 0; i < solution->node_count; i++) {
-		struct ifp_track *track = &solution->nodes[i].track;
-
-		track->points = calloc(epochs + 2, sizeof(*track->points));
-		if (!track->points)
-			return -ENOMEM;
-	}
-	for (int pass = 0; pass < MAX_PASSES; pass++) {
+	for (int i = 0; i < MAX_PASSES; i++) {
 		int64_t steepest_ppm;
 
-		if (solve_pass(solution, edges, count, rates))
+		if (solve_pass(&pass))
 			return -ENOMEM;
-		steepest_ppm = judge_pass(solution, rates);
+		steepest_ppm = tighten(solution);
+		if (smooth(&pass))
+			return -ENOMEM;
 		if (steepest_ppm)
 			solution->drift_ppm = steepest_ppm + IFP_CLOCK_DRIFT_PPM;
-		else if (pass > 0)
+		else if (i > 0)
 			break;
 	}
 	for (uint32_t i = 0; i < solution->node_count; i++)

@@ -33,33 +33,73 @@ static int make_lines(struct ifp_clock_solution *solution, const struct ifp_cloc
 	return 0;
 }
 
-/* The node of a rank's clock, made when the rank is the first that reads it. */
-static uint32_t node_of(struct ifp_clock_solution *solution, const struct ifp_clock_rank *rank)
-{
-	uint32_t i = 0;
+/* Ranks in order of their clocks; those of one clock by index. */
+struct reader {
+	const struct ifp_clock_identity *identity;
+	uint32_t index;
+};
 
-	while (i < solution->node_count &&
-		!same_clock(solution->nodes[i].identity, &rank->identity))
-		i++;
-	if (i == solution->node_count) {
-		solution->nodes[i].identity = &rank->identity;
-		solution->nodes[i].first_rank = NONE;
-		solution->node_count++;
-	}
-	return i;
+static int compare_readers(const void *a, const void *b)
+{
+	const struct reader *x = a, *y = b;
+	int order =
+		strncmp(x->identity->boot_id, y->identity->boot_id, sizeof(x->identity->boot_id));
+
+	if (!order)
+		order = (x->identity->time_namespace > y->identity->time_namespace) -
+			(x->identity->time_namespace < y->identity->time_namespace);
+	return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-static void group_ranks(struct ifp_clock_solution *solution, const struct ifp_clock_rank *ranks)
+/* For every rank the first one that reads its clock. */
+static int find_first_readers(
+	const struct ifp_clock_rank *ranks, uint32_t count, uint32_t *first_reader)
 {
-	node_of(solution, ranks + solution->reference); /* node 0 */
-	for (uint32_t i = 0; i < solution->rank_count; i++) {
-		uint32_t node = i == solution->reference ? 0 : node_of(solution, ranks + i);
+	IFP_CLEANUP_FREE struct reader *readers = calloc(count, sizeof(*readers));
 
-		solution->node_of_rank[i] = node;
-		if (solution->nodes[node].first_rank == NONE &&
-			solution->maps[i].lines.realtime.count)
-			solution->nodes[node].first_rank = i;
+	if (!readers)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		readers[i] = (struct reader){&ranks[i].identity, i};
+	qsort(readers, count, sizeof(*readers), compare_readers);
+	for (uint32_t i = 0; i < count; i++) {
+		bool shared = i && same_clock(readers[i].identity, readers[i - 1].identity);
+
+		first_reader[readers[i].index] =
+			shared ? first_reader[readers[i - 1].index] : readers[i].index;
 	}
+	return 0;
+}
+
+static uint32_t add_node(
+	struct ifp_clock_solution *solution, const struct ifp_clock_identity *identity)
+{
+	solution->nodes[solution->node_count] =
+		(struct ifp_clock_node){.identity = identity, .first_rank = NONE};
+	return solution->node_count++;
+}
+
+/* Nodes in order of the first ranks that read them; the reference's is node 0. */
+static int group_ranks(struct ifp_clock_solution *solution, const struct ifp_clock_rank *ranks)
+{
+	uint32_t *node_of_rank = solution->node_of_rank;
+	IFP_CLEANUP_FREE uint32_t *first = calloc(solution->rank_count, sizeof(*first));
+	uint32_t reference;
+
+	if (!first || find_first_readers(ranks, solution->rank_count, first))
+		return -ENOMEM;
+	reference = first[solution->reference];
+	node_of_rank[reference] = add_node(solution, &ranks[reference].identity);
+	for (uint32_t i = 0; i < solution->rank_count; i++) {
+		if (first[i] != i)
+			node_of_rank[i] = node_of_rank[first[i]];
+		else if (i != reference)
+			node_of_rank[i] = add_node(solution, &ranks[i].identity);
+		if (solution->nodes[node_of_rank[i]].first_rank == NONE &&
+			solution->maps[i].lines.realtime.count)
+			solution->nodes[node_of_rank[i]].first_rank = i;
+	}
+	return 0;
 }
 
 /* A point of an unaligned node's track: its tuple's REALTIME is the reference's REALTIME. */
@@ -153,8 +193,8 @@ static int solve(const struct ifp_clock_rank *ranks, struct ifp_clock_solution *
 		return -ENOMEM;
 	if (solution->reference == NONE) /* nobody has read a clock: there is nothing to place */
 		return 0;
-	group_ranks(solution, ranks);
-	if (ifp_measured_collect(ranks, solution, &edges, &edge_count) ||
+	if (group_ranks(solution, ranks) ||
+		ifp_measured_collect(ranks, solution, &edges, &edge_count) ||
 		ifp_measured_solve(solution, edges, edge_count))
 		return -ENOMEM;
 	distrust_reference(solution, ranks);

@@ -128,22 +128,24 @@ static double rate_at(const struct ifp_track *track, uint32_t i, int64_t global_
 
 /*
  * Between two points whose offsets and rates are known the offset of a clock whose rate walks at
- * random has the variance wander * (a * b / (a + b))^3 / 3; beyond the last, wander * t^3 / 3.
+ * random has the variance wander * (a * b / (a + b))^3 / 3; beyond the last, wander * t^3 / 3. What
+ * is not known of the rates is carried there by the cubic, as if both erred independently.
  */
 static double sigma_at(const struct ifp_track *track, uint32_t i, int64_t global_ns)
 {
 	const struct ifp_track_point *from = track->points + i;
-	double t = (double)((__int128)global_ns - from->global_ns) / IFP_NS_PER_S, length, u;
+	double t = (double)((__int128)global_ns - from->global_ns) / IFP_NS_PER_S, u, reach;
 
 	if (t < 0 || i + 1 == track->count)
 		return sqrt(from->sigma_ns * from->sigma_ns +
 			    t * t * (from->rate_sigma * from->rate_sigma) +
 			    track->wander * fabs(t * t * t) / 3);
-	length = (double)((__int128)from[1].global_ns - from->global_ns) / IFP_NS_PER_S;
-	u = t / length;
+	u = t / ((double)((__int128)from[1].global_ns - from->global_ns) / IFP_NS_PER_S);
+	reach = t * (1 - u);
 	return sqrt((1 - u) * from->sigma_ns * from->sigma_ns +
 		    u * from[1].sigma_ns * from[1].sigma_ns +
-		    track->wander * pow(t * (1 - u), 3) / 3);
+		    pow(reach * (1 - u) * from->rate_sigma, 2) +
+		    pow(reach * u * from[1].rate_sigma, 2) + track->wander * pow(reach, 3) / 3);
 }
 
 struct ifp_track_state ifp_track_at(const struct ifp_track *track, int64_t global_ns)

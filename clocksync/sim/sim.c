@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "clocksync/sim/sim.h"
 
-#include "clocksync/estimate/edge.h"
 #include "clocksync/exchange/plan.h"
 #include "core/cleanup.h"
 
@@ -10,9 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* How long the readings of a tuple and the answering of a ping take. */
+/* How long the readings of a tuple take. */
 #define TUPLE_WIDTH_NS 60
-#define HOLD_NS 100
 
 /* One tuple of this many is read by a thread that is descheduled in the middle of it. */
 #define WIDE_TUPLES 20
@@ -21,8 +19,10 @@
 int ifp_sim_new(uint64_t seed, uint32_t node_count, uint32_t ranks_per_node, struct ifp_sim *out)
 {
 	uint32_t rank_count = node_count * ranks_per_node;
-	struct ifp_sim sim = {
-		.random = seed, .node_count = node_count, .ranks_per_node = ranks_per_node};
+	struct ifp_sim sim = {.seed = seed,
+		.random = seed,
+		.node_count = node_count,
+		.ranks_per_node = ranks_per_node};
 
 	sim.clocks = calloc(node_count, sizeof(*sim.clocks));
 	sim.ranks = calloc(rank_count, sizeof(*sim.ranks));
@@ -52,6 +52,8 @@ void ifp_sim_free(struct ifp_sim *sim)
 		free(sim->samples[r].tuples);
 		free(sim->samples[r].edges);
 	}
+	for (uint32_t i = 0; sim->clocks && i < sim->node_count; i++)
+		free(sim->clocks[i].walk_ns);
 	free(sim->clocks);
 	free(sim->ranks);
 	free(sim->samples);
@@ -134,39 +136,6 @@ int ifp_sim_tuples(struct ifp_sim *sim, ifp_true_ns first, ifp_true_ns last, int
 	return 0;
 }
 
-static int64_t delay_ns(struct ifp_sim *sim, int64_t extra_ns)
-{
-	double jitter = -log(1 - ifp_sim_random(sim)) * sim->network.jitter_ns;
-	double spike = ifp_sim_random(sim) < sim->network.spike_share
-			       ? ifp_sim_random(sim) * (double)sim->network.spike_ns
-			       : 0;
-
-	return sim->network.floor_ns + extra_ns + (int64_t)(jitter + spike);
-}
-
-static ifp_true_ns round_trips(struct ifp_sim *sim, const struct ifp_clock_pair *pair,
-	uint32_t count, ifp_true_ns at, struct ifp_clock_edge *edge)
-{
-	const struct ifp_sim_clock *client = sim->clocks + pair->client;
-	const struct ifp_sim_clock *server = sim->clocks + pair->server;
-	int64_t asymmetry_ns = ifp_sim_random_within(sim, sim->network.asymmetry_ns);
-
-	ifp_edge_start(edge);
-	for (uint32_t i = 0; i < count; i++) {
-		struct ifp_round_trip trip;
-
-		trip.t1_ns = ifp_sim_raw(client, at);
-		at.ns += delay_ns(sim, asymmetry_ns > 0 ? asymmetry_ns : 0);
-		trip.t2_ns = ifp_sim_raw(server, at);
-		at.ns += HOLD_NS;
-		trip.t3_ns = ifp_sim_raw(server, at);
-		at.ns += delay_ns(sim, asymmetry_ns < 0 ? -asymmetry_ns : 0);
-		trip.t4_ns = ifp_sim_raw(client, at);
-		ifp_edge_add(edge, &trip);
-	}
-	return at;
-}
-
 ifp_true_ns ifp_sim_epoch(
 	struct ifp_sim *sim, uint32_t epoch, uint32_t trips, ifp_true_ns at, int64_t gap_ns)
 {
@@ -188,7 +157,13 @@ ifp_true_ns ifp_sim_epoch(
 
 		if (!edges)
 			return at;
-		now = round_trips(sim, pairs + i, trips, now, &edge);
+		ifp_edge_start(&edge);
+		for (uint32_t k = 0; k < trips; k++) {
+			struct ifp_sim_pair pair = {pairs[i].client, pairs[i].server, epoch};
+			struct ifp_round_trip trip = ifp_sim_round_trip(sim, &pair, k, &now);
+
+			ifp_edge_add(&edge, &trip);
+		}
 		now.ns += gap_ns;
 		samples->edges = edges;
 		edges[samples->edge_count++] = edge;

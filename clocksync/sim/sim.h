@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "clocksync/estimate/edge.h"
 #include "clocksync/estimate/map.h"
 #include "trace/archive/clock_samples.h"
 
@@ -24,11 +25,20 @@ struct ifp_sim_clock {
 	double wander_ppm; /* amplitude of a sine around the drift */
 	double wander_period_s;
 	double wander_phase; /* radians */
+	/* Where a random walk of the rate has led to, at whole seconds; NULL = nowhere. */
+	double *walk_ns;
+	uint32_t walk_count;
 	/* REALTIME: what NTP left over, and one step. */
 	int64_t realtime_error_ns;
 	double realtime_drift_ppm;
 	int64_t step_ns; /* 0 = none */
 	ifp_true_ns step_at;
+};
+
+/* Who measures whom in which exchange: what delays depend on. */
+struct ifp_sim_pair {
+	uint32_t client, server; /* nodes */
+	uint32_t epoch;
 };
 
 struct ifp_sim_network {
@@ -40,7 +50,8 @@ struct ifp_sim_network {
 };
 
 struct ifp_sim {
-	uint64_t random; /* state of the generator; the seed at the start */
+	uint64_t seed;
+	uint64_t random; /* state of the generator */
 	struct ifp_sim_network network;
 	uint32_t node_count;
 	uint32_t ranks_per_node;
@@ -57,6 +68,12 @@ void ifp_sim_free(struct ifp_sim *sim);
 double ifp_sim_random(struct ifp_sim *sim);
 int64_t ifp_sim_random_within(struct ifp_sim *sim, int64_t limit);
 
+/*
+ * Lets the rates of all clocks walk at random on top of the rest, by rate_ppm * sqrt(seconds) in
+ * standard deviation, over that many seconds; straight on afterwards. -ENOMEM.
+ */
+int ifp_sim_walk(struct ifp_sim *sim, double rate_ppm, uint32_t seconds);
+
 /* Readings of a node's clocks, exact to the nanosecond. */
 int64_t ifp_sim_raw(const struct ifp_sim_clock *clock, ifp_true_ns at);
 int64_t ifp_sim_realtime(const struct ifp_sim_clock *clock, ifp_true_ns at);
@@ -64,6 +81,17 @@ int64_t ifp_sim_tsc(const struct ifp_sim_clock *clock, ifp_true_ns at);
 
 /* A tuple of every rank each period, from first to last. Some are wide, as on a busy machine. */
 int ifp_sim_tuples(struct ifp_sim *sim, ifp_true_ns first, ifp_true_ns last, int64_t period_ns);
+
+/*
+ * What a message takes, from client to server or back. Depends on the seed and the arguments alone:
+ * the same question has the same answer, whoever asks in whatever order.
+ */
+int64_t ifp_sim_delay(
+	const struct ifp_sim *sim, const struct ifp_sim_pair *pair, uint32_t message, bool back);
+
+/* Round trip number trip of a pair, with delays from ifp_sim_delay(). *at moves on to its end. */
+struct ifp_round_trip ifp_sim_round_trip(
+	const struct ifp_sim *sim, const struct ifp_sim_pair *pair, uint32_t trip, ifp_true_ns *at);
 
 /*
  * One exchange over the edges of the plan, measured by the first ranks of the nodes, pairs one

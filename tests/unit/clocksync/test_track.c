@@ -138,8 +138,8 @@ static void sigma_grows_away_from_the_points(void **state)
 	(void)state;
 	assert_true(ifp_track_at(&track, at(0)).sigma_ns == 3);
 	assert_true(ifp_track_at(&track, at(10)).sigma_ns == 3);
-	/* 6 / 3 * 2.5^3 */
-	assert_true(fabs(ifp_track_at(&track, at(5)).sigma_ns - sqrt(9 + 31.25)) < 1e-9);
+	/* twice (2 ns/s * 2.5 s / 2)^2, and 6 / 3 * 2.5^3 */
+	assert_true(fabs(ifp_track_at(&track, at(5)).sigma_ns - sqrt(9 + 12.5 + 31.25)) < 1e-9);
 	/* (2 ns/s * 4 s)^2 + 6 / 3 * 4^3 */
 	assert_true(fabs(ifp_track_at(&track, at(14)).sigma_ns - sqrt(9 + 64 + 128)) < 1e-9);
 	assert_true(fabs(ifp_track_at(&track, at(-4)).sigma_ns - sqrt(9 + 64 + 128)) < 1e-9);
