@@ -7,6 +7,7 @@
 #include "core/buf.h"
 #include "core/cleanup.h"
 #include "core/error.h"
+#include "core/log.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -87,18 +88,6 @@ static void print_files(const struct ifp_timeline_result *result)
 			printf("%s: %s\n", result->files[i].label, result->files[i].shown.text);
 }
 
-/* What a failure has left empty of a directory that was made for the timeline. */
-static void remove_empty(const char *output)
-{
-	static const char *const parts[] = {"merged", "ranks", "perfetto"};
-	char path[PATH_MAX];
-
-	for (size_t i = 0; i < IFP_ARRAY_SIZE(parts); i++)
-		if (snprintf(path, sizeof(path), "%s/%s", output, parts[i]) < PATH_MAX)
-			rmdir(path);
-	rmdir(output);
-}
-
 static int run(const void *values, const struct ifp_arguments *arguments)
 {
 	const struct values *v = values;
@@ -129,14 +118,17 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 		err = ifp_report_write(&report, v->output);
 	if (err < 0) {
 		if (made)
-			remove_empty(v->output);
+			rmdir(v->output); /* stays where something is in it */
 		return err;
 	}
 	puts(report.headline);
 	print_reduced(archive);
 	print_files(&result);
 	err = print_command(v->output);
-	return err < 0 ? err : IFP_EXIT_OK;
+	if (err < 0 || !result.refused)
+		return err < 0 ? err : IFP_EXIT_OK;
+	ifp_log_error("%s", result.refused);
+	return IFP_EXIT_FAILED;
 }
 
 const struct ifp_verb ifp_verb_timeline = {

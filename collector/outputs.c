@@ -144,6 +144,11 @@ static void draw_timeline(struct ifp_run *run, const char *output,
 		return;
 	}
 	add_drawn(files, &result);
+	if (result.refused) {
+		ifp_log_error("%s", result.refused);
+		add_line(lines, result.refused);
+		cJSON_AddBoolToObject(verdict, "undrawn", true);
+	}
 	for (uint32_t i = 0; i < result.count; i++) {
 		const struct ifp_timeline_file *file = &result.files[i];
 

@@ -21,12 +21,15 @@
 /* Ranks are sorted as text by the plug-in: equal widths keep their order. */
 #define RANK_DIGITS 4
 
+/* Of files that are whole, while others are not: no viewer looks at such a name. */
+#define WAITING_SUFFIX ".pt.trace.waiting.gz"
+
 struct ranks {
 	struct ifp_run *run;
 	const char *output_dir;
 	const struct ifp_timeline_wish *wish;
 	struct ifp_timeline_limits limits; /* INT64_MAX = none */
-	char suffix[64];		   /* of the files of this run */
+	char suffix[64], waiting[64];	   /* of the files of this run; while they wait */
 	struct ifp_cut cut;
 	struct ifp_ranks_cost cost;
 	struct ifp_ranks_plan plan;
@@ -50,7 +53,7 @@ static int draw_rank(const struct ranks *ranks, uint32_t i, struct ifp_timeline_
 
 	ifp_buf_printf(&path, "%s/ranks/", ranks->output_dir);
 	append_host(&path, rank->host);
-	ifp_buf_printf(&path, "_%0*" PRIu32 "%s", RANK_DIGITS, rank->rank, ranks->suffix);
+	ifp_buf_printf(&path, "_%0*" PRIu32 "%s", RANK_DIGITS, rank->rank, ranks->waiting);
 	ifp_buf_append_u8(&path, 0);
 	err = ifp_buf_status(&path);
 	if (!err)
@@ -171,6 +174,12 @@ static void directory_close(DIR **directory)
 		closedir(*directory);
 }
 
+/* Of an earlier drawing, or of one that was killed. */
+static bool is_of_this_run(const struct ranks *ranks, const char *name)
+{
+	return ends_in(name, ranks->suffix) || strstr(name, ranks->waiting);
+}
+
 static int remove_others(const struct ranks *ranks, const struct ifp_timeline_result *result)
 {
 	IFP_CLEANUP_BUF struct ifp_buf path = {0};
@@ -186,7 +195,7 @@ static int remove_others(const struct ranks *ranks, const struct ifp_timeline_re
 	if (!directory)
 		return ifp_fail_errno("read %s", (const char *)path.data);
 	while ((entry = readdir(directory))) {
-		if (!ends_in(entry->d_name, ranks->suffix))
+		if (!is_of_this_run(ranks, entry->d_name))
 			continue;
 		ifp_buf_clear(&path);
 		ifp_buf_printf(&path, "%s/ranks/%s", ranks->output_dir, entry->d_name);
@@ -199,14 +208,40 @@ static int remove_others(const struct ranks *ranks, const struct ifp_timeline_re
 	return 0;
 }
 
+/* Gives a file that waits its name. */
+static int publish(const struct ranks *ranks, struct ifp_timeline_file *file)
+{
+	IFP_CLEANUP_FREE char *path = NULL;
+	size_t kept = strlen(file->path) - strlen(ranks->waiting);
+
+	if (asprintf(&path, "%.*s%s", (int)kept, file->path, ranks->suffix) < 0) {
+		path = NULL;
+		return ifp_fail(-ENOMEM, "out of memory for a path");
+	}
+	if (rename(file->path, path))
+		return ifp_fail_errno("rename %s to %s", file->path, path);
+	free(file->path);
+	file->path = IFP_TAKE_PTR(path);
+	return 0;
+}
+
+/*
+ * Of some ranks alone, the plug-in would compare those as if they were all: files get their names
+ * when the last one is whole. A failure before leaves what an earlier drawing has made.
+ */
 static int draw_planned(struct ranks *ranks, struct ifp_timeline_result *result)
 {
+	uint32_t first = result->count;
 	int err = 0;
 
 	if (ranks->cut.by_steps && ranks->plan.ranks)
 		ifp_cut_reduce(&ranks->cut, ranks->plan.first_step, ranks->plan.steps);
 	for (uint32_t k = 0; k < ranks->plan.ranks && !err; k++)
 		err = draw_rank(ranks, ranks->places[k], result);
+	for (uint32_t i = first; err && i < result->count; i++)
+		unlink(result->files[i].path);
+	for (uint32_t i = first; !err && i < result->count; i++)
+		err = publish(ranks, &result->files[i]);
 	result->common_steps = ranks->plan.ranks ? ranks->cut.count : 0;
 	return err ? err : remove_others(ranks, result);
 }
@@ -234,6 +269,7 @@ int ifp_ranks_draw(struct ifp_run *run, const char *output_dir, int64_t span_ms,
 	ranks.limits.ranks_bytes = limit_of(wish->limits.ranks_bytes);
 	ranks.limits.ranks_files = limit_of(wish->limits.ranks_files);
 	snprintf(ranks.suffix, sizeof(ranks.suffix), ".%" PRId64 IFP_TIMELINE_SUFFIX, span_ms);
+	snprintf(ranks.waiting, sizeof(ranks.waiting), ".%" PRId64 WAITING_SUFFIX, span_ms);
 	err = ifp_cut_find(run, &ranks.cut);
 	if (!err)
 		err = prefer_ranks(&ranks);

@@ -8,7 +8,7 @@
 #include "collector/timeline/timeline.h"
 
 /*
- * Writes the files and adds them to *result, in rank order. Files of an earlier drawing of this run
+ * Writes the files, all or none, and adds them to *result, in rank order. Files of an earlier drawing of this run
  * (the same span_ms) that are not among them are removed: the plug-in would take them in.
  */
 int ifp_ranks_draw(struct ifp_run *run, const char *output_dir, int64_t span_ms,

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static int make_directory(const char *path)
 {
@@ -45,15 +46,46 @@ int ifp_timeline_result_add(
 	return 0;
 }
 
+static int account_refused(struct ifp_run *run, const char *why)
+{
+	struct ifp_ledger_row row = {
+		.rank = IFP_FRAME_NO_RANK, .what = "timeline-refused", .why = why};
+
+	for (uint32_t i = 0; i < ifp_run_rank_count(run); i++)
+		row.count += (int64_t)ifp_run_rank(run, i)->event_count;
+	return ifp_run_ledger_add(run, &row);
+}
+
+/* Takes the cause of a failure as the reason why this part is not there. */
+static int refuse(struct ifp_run *run, const char *label, struct ifp_timeline_result *result)
+{
+	IFP_CLEANUP_FREE char *why = NULL, *before = IFP_TAKE_PTR(result->refused);
+	char cause[512];
+
+	ifp_error_text(cause, sizeof(cause));
+	ifp_error_clear();
+	if (asprintf(&why, "%s was not drawn: %s", label, cause) < 0) {
+		why = NULL;
+		return ifp_fail(-ENOMEM, "out of memory for a text");
+	}
+	if (asprintf(&result->refused, "%s%s%s", before ? before : "", before ? "; " : "", why) <
+		0) {
+		result->refused = NULL;
+		return ifp_fail(-ENOMEM, "out of memory for a text");
+	}
+	return account_refused(run, why);
+}
+
 /* Closes or abandons the sink. */
 static int draw_into(struct ifp_run *run, struct ifp_sink *sink, struct ifp_timeline_result *result)
 {
+	const char *label = sink->label;
 	int err = ifp_picture_draw(run, sink);
 
 	if (!err)
 		return sink->ops->close(sink, result);
 	sink->ops->abandon(sink);
-	return err;
+	return err == -E2BIG ? refuse(run, label, result) : err;
 }
 
 /* Of a timeline with all ranks. */
@@ -182,6 +214,21 @@ int ifp_timeline_check(const struct ifp_timeline_limits *limits)
 	return choose(limits->formats, &chosen);
 }
 
+/* What was made for files that are not there. That ranks/ has to be empty is told of it. */
+static void remove_empty(const char *output_dir, bool failed)
+{
+	static const char *const names[] = {"merged", "perfetto", "ranks"};
+
+	for (size_t i = 0; i < (failed ? 3 : 2); i++) {
+		IFP_CLEANUP_FREE char *path = NULL;
+
+		if (asprintf(&path, "%s/%s", output_dir, names[i]) < 0)
+			path = NULL;
+		else
+			rmdir(path);
+	}
+}
+
 int ifp_timeline_draw(struct ifp_run *run, const char *output_dir,
 	const struct ifp_timeline_wish *wish, struct ifp_timeline_result *result)
 {
@@ -194,6 +241,7 @@ int ifp_timeline_draw(struct ifp_run *run, const char *output_dir,
 	for (size_t i = 0; i < IFP_ARRAY_SIZE(formats) && !err; i++)
 		if (chosen & UINT32_C(1) << i)
 			err = formats[i].draw(run, output_dir, wish, &drawn);
+	remove_empty(output_dir, err != 0);
 	if (err)
 		return ifp_fail(err, "draw the timeline into %s", output_dir);
 	*result = drawn;
@@ -206,5 +254,6 @@ void ifp_timeline_result_free(struct ifp_timeline_result *result)
 	for (uint32_t i = 0; i < result->count; i++)
 		free(result->files[i].path);
 	free(result->files);
+	free(result->refused);
 	*result = (struct ifp_timeline_result){0};
 }

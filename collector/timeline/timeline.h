@@ -52,14 +52,18 @@ struct ifp_timeline_result {
 	struct ifp_timeline_file *files; /* by format; the merged timeline before those of ranks */
 	uint32_t count;
 	uint32_t common_steps; /* steps that the files in ranks/ hold; 0 = none were found */
+	/* What was not drawn since not even the least of it fits, with what to do; NULL = nothing. */
+	char *refused;
 };
 
 /* -EINVAL, with a cause that names those that there are, when one of the formats is none. */
 int ifp_timeline_check(const struct ifp_timeline_limits *limits);
 
 /*
- * Makes the directories where needed. On failure no file of this call is half written; those that
- * were finished stay, and *result is untouched.
+ * Makes the directories where needed. What cannot be drawn within its budget does not keep the rest
+ * from being drawn: it is in result->refused, and a row of the ledger ("timeline-refused"). On
+ * failure no file of this call is half written; those that were finished stay, but of ranks/ all or
+ * none, and *result is untouched.
  */
 int ifp_timeline_draw(struct ifp_run *run, const char *output_dir,
 	const struct ifp_timeline_wish *wish, struct ifp_timeline_result *result);

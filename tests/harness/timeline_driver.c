@@ -336,7 +336,7 @@ static int draw(const struct driver *driver, const char *archive)
 		err = ifp_timeline_draw(run, driver->output, &driver->wish, &result);
 	if (!err)
 		print_result(run, &result);
-	return err;
+	return err || !result.refused ? err : ifp_fail(-E2BIG, "%s", result.refused);
 }
 
 static int usage(void)

@@ -366,10 +366,52 @@ class Options(Budget):
                                 (("--max-events", "3"), "--max-events ")):
             result = self.draw(archive, *options, status=1)
             self.assertEqual(len(result.stderr.splitlines()), 1)
+            self.assertIn("merged/ was not drawn: ", result.stderr)
             self.assertIn(f"of 2 ranks needs: give {needed}", result.stderr)
             least = result.stderr.partition(f"give {needed}")[2].split()[0]
             self.assertFalse((self.output / "merged").exists())
             self.draw(archive, options[0], least)
+
+    def test_what_fits_is_drawn_where_something_else_is_refused(self):
+        archive = self.random_archive(13)
+        result = self.draw(archive, "--formats", "pytorch,perfetto", "--budget", "1KB", status=1)
+        (line,) = result.stderr.splitlines()
+        self.assertRegex(line, "merged/ was not drawn: --budget 1KB is less .* give --budget "
+                         "[0-9]+KB or more; perfetto/ was not drawn: --budget 1KB is less ")
+        self.assertEqual(
+            sorted(path.name for path in self.output.iterdir()),
+            ["ranks", "report.json", "report.txt"])
+        self.assertEqual(len(list((self.output / "ranks").iterdir())), 2)
+        rows = json.loads((self.output / "report.json").read_text())["ledger"]
+        refused = [row for row in rows if row["what"] == "timeline-refused"]
+        self.assertEqual([row["why"].split()[0] for row in refused], ["merged/", "perfetto/"])
+        with_arrows = sum(row["count"] for row in refused) // 2
+        self.assertGreaterEqual(with_arrows, archive.count())
+        # Where the least of one does fit, it is there.
+        result = self.draw(archive, "--formats", "pytorch,perfetto", "--max-events", "3", status=1)
+        self.assertEqual(result.stderr.count("give --max-events "), 2)
+
+    def test_files_of_ranks_are_there_together_or_not_at_all(self):
+        archive = self.random_archive(13)
+        self.draw(archive)
+        ranks = self.output / "ranks"
+        before = {path.name: path.read_bytes() for path in ranks.iterdir()}
+        self.assertEqual(len(before), 2)
+        # What is in the way of the second file of two.
+        waiting = [name.replace(".json.gz", ".waiting.gz") for name in sorted(before)]
+        (ranks / waiting[1]).mkdir()
+        again = [harness.INFPROF, "timeline", archive.path, "-o", self.output]
+        whole = sum(len(gzip.decompress(content)) for content in before.values())
+        result = harness.run([*again, "--ranks-budget", whole * 9 // 10])
+        self.assertEnded(result, 1)
+        self.assertIn("it is a directory", result.stderr)
+        (ranks / waiting[1]).rmdir()
+        self.assertEqual({path.name: path.read_bytes() for path in ranks.iterdir()}, before)
+        # What a drawing that was killed has left.
+        (ranks / waiting[0]).write_bytes(b"whole")
+        (ranks / (waiting[1] + ".partial")).write_bytes(b"half")
+        self.assertEnded(harness.run(again), 0)
+        self.assertEqual({path.name: path.read_bytes() for path in ranks.iterdir()}, before)
 
     def test_a_limit_of_events(self):
         archive = self.random_archive(14)
@@ -387,8 +429,7 @@ class Options(Budget):
         result = harness.run(
             [harness.AGENT, "-o", self.folder / "run", "--budget", "1", "--", "true"])
         self.assertEnded(result, 0)
-        self.assertIn("the timeline was not drawn: ", result.stderr)
-        self.assertIn("--budget 1 is less than a timeline of 1 rank needs", result.stderr)
+        self.assertIn("merged/ was not drawn: --budget 1 is less than a timeline of 1 rank needs", result.stderr)
 
 
 class Properties(Budget):

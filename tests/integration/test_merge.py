@@ -205,6 +205,9 @@ class Drawn(Merge):
         result = self.merge("--json", "--max-events", "1", *DDP, status=1)
         self.assertIn("give --max-events", result.stderr)
         self.assertIs(json.loads(result.stdout)["undrawn"], True)
+        self.assertEqual(result.stderr.count("not drawn"), 1)
+        self.assertFalse((self.output / "merged").exists())
+        self.assertEqual(len(list((self.output / "ranks").iterdir())), len(DDP))
         self.assertEqual(self.exported(1)["distributedInfo"]["rank"], 1)  # the archive is whole
         self.assertTrue((self.output / "report.json").exists())
 
