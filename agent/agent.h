@@ -73,7 +73,8 @@ struct ifp_agent {
 	bool polled;	     /* Kineto has asked */
 	bool busy;	     /* there is more to do at once */
 	int wait_ms;
-	uint64_t events_before; /* at the last turn */
+	int64_t adapted_ns;	/* RAW; when wait_ms was last adapted */
+	uint64_t events_before; /* at that moment */
 };
 
 /*

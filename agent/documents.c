@@ -50,6 +50,12 @@ static void add_arguments(cJSON *json, char *const *argv)
 	}
 }
 
+/* Rounded up: 0 means never. */
+static uint64_t interval_ms(int64_t interval_ns)
+{
+	return (uint64_t)((interval_ns + IFP_NS_PER_MS - 1) / IFP_NS_PER_MS);
+}
+
 static cJSON *facts_document(const struct ifp_agent_facts *facts)
 {
 	const struct ifp_identity *identity = facts->identity;
@@ -73,6 +79,8 @@ static cJSON *facts_document(const struct ifp_agent_facts *facts)
 	if (facts->output)
 		cJSON_AddStringToObject(json, "output", facts->output);
 	cJSON_AddStringToObject(json, "clock", ifp_clock_choices[options->clock]);
+	ifp_document_add_count(json, "clock_interval_ms", interval_ms(options->clock_interval_ns));
+	ifp_document_add_count(json, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
 	if (facts->clock_endpoint)
 		cJSON_AddStringToObject(json, "clock_endpoint", facts->clock_endpoint);
 	add_windows(json, facts->windows);

@@ -33,9 +33,11 @@ struct ifp_agent_counters ifp_agent_count(const struct ifp_agent *agent)
 
 static void wait_for_something(struct ifp_agent *agent)
 {
-	zmq_pollitem_t items[5];
+	zmq_pollitem_t items[6];
+	int64_t wait_ms = agent->busy ? 0 : agent->wait_ms;
 	int count = 0;
 	int helper = ifp_rank_clocks_helper_fd(agent->clocks);
+	void *own_pings;
 
 	items[count++] =
 		(zmq_pollitem_t){.socket = ifp_uplink_socket(agent->uplink), .events = ZMQ_POLLIN};
@@ -46,9 +48,14 @@ static void wait_for_something(struct ifp_agent *agent)
 			.socket = ifp_ping_server_socket(agent->pings), .events = ZMQ_POLLIN};
 	if (helper >= 0)
 		items[count++] = (zmq_pollitem_t){.fd = helper, .events = ZMQ_POLLIN};
-	if (zmq_poll(items, count, agent->busy ? 0 : agent->wait_ms) <= 0)
+	own_pings = ifp_rank_clocks_before_wait(agent->clocks, &wait_ms);
+	if (own_pings)
+		items[count++] = (zmq_pollitem_t){.socket = own_pings, .events = ZMQ_POLLIN};
+	if (zmq_poll(items, count, wait_ms) < 0)
 		return;
 	/* pings first: their stamps are the better the sooner they are taken */
+	if (own_pings)
+		ifp_rank_clocks_after_wait(agent->clocks);
 	if (agent->pings && (items[3].revents & ZMQ_POLLIN))
 		ifp_ping_server_answer(agent->pings);
 	if (items[2].revents & ZMQ_POLLIN) {
@@ -94,21 +101,33 @@ static void take_messages(struct ifp_agent *agent, int64_t now_ns)
 	}
 }
 
-/* Takes in what the program has recorded since the last turn, and adapts the wait to how much. */
-static void record(struct ifp_agent *agent)
+/*
+ * Adapts the wait to how much the program records. Turns that a ping or a message has cut short say
+ * nothing about that.
+ */
+static void adapt_wait(struct ifp_agent *agent, int64_t now_ns)
 {
 	uint64_t events;
 
-	if (agent->phase != IFP_AGENT_RUNNING)
+	if (now_ns - agent->adapted_ns < MIN_WAIT_MS * IFP_NS_PER_MS)
 		return;
-	if (ifp_marks_drain(agent->marks, &agent->sink))
-		ifp_error_clear();
+	agent->adapted_ns = now_ns;
 	events = ifp_marks_counters(agent->marks).events;
 	if (events - agent->events_before > BUSY_EVENTS)
 		agent->wait_ms = MIN_WAIT_MS;
 	else if (agent->wait_ms < MAX_WAIT_MS)
 		agent->wait_ms += MIN_WAIT_MS;
 	agent->events_before = events;
+}
+
+/* Takes in what the program has recorded since the last turn. */
+static void record(struct ifp_agent *agent, int64_t now_ns)
+{
+	if (agent->phase != IFP_AGENT_RUNNING)
+		return;
+	if (ifp_marks_drain(agent->marks, &agent->sink))
+		ifp_error_clear();
+	adapt_wait(agent, now_ns);
 	agent->busy = ifp_rank_windows_work(&agent->windows, ifp_agent_count(agent).steps);
 }
 
@@ -145,7 +164,7 @@ void ifp_agent_loop(struct ifp_agent *agent)
 		if (agent->killed_by)
 			break;
 		take_messages(agent, now_ns);
-		record(agent);
+		record(agent, now_ns);
 		ifp_agent_turn(agent, now_ns);
 		send_what_is_due(agent, now_ns);
 	}

@@ -16,6 +16,7 @@ const char *const ifp_clock_choices[] = {"auto", "mpi", "zmq", NULL};
 const struct ifp_agent_options ifp_agent_option_defaults = {
 	.warmup = 1,
 	.duration_ns = 2 * IFP_NS_PER_S,
+	.clock_interval_ns = 30 * IFP_NS_PER_S,
 	.spool_bytes = INT64_C(1) << 30,
 	.limits = IFP_TIMELINE_LIMITS_DEFAULT,
 };
@@ -50,6 +51,11 @@ static const struct ifp_option options[] = {
 		.doc = "How clocks of several hosts are compared: over the collector's network (zmq, "
 		       "and auto), or by a short MPI program before and after PROGRAM (mpi; also on "
 		       "one host). Default: auto."},
+	{.name = "clock-interval", .argument = "TIME", .type = IFP_OPTION_DURATION,
+		.offset = OFFSET(clock_interval_ns), .max = 3600 * IFP_NS_PER_S,
+		.doc = "Longest time between two comparisons of clocks while PROGRAM runs: 1s at "
+		       "first, longer while the clocks do as predicted. 0 compares them before and "
+		       "after PROGRAM only. Rank 0 decides. Default: 30s."},
 	{.name = "spool-size", .argument = "BYTES", .type = IFP_OPTION_BYTES,
 		.offset = OFFSET(spool_bytes),
 		.doc = "Disk space in $TMPDIR for what the collector cannot take yet. Default: 1GiB."},

@@ -24,6 +24,7 @@ struct ifp_agent_options {
 	const char *collector;
 	const char *key_file;
 	int clock; /* enum ifp_clock_choice */
+	int64_t clock_interval_ns; /* 0 = off */
 	int64_t spool_bytes;
 	struct ifp_timeline_limits limits; /* for a collector that is started */
 	bool quiet;

@@ -17,12 +17,15 @@
 #define FRAME_TUPLES 8
 /* As many are remembered for conversions: a quarter of an hour. */
 #define KEPT_TUPLES 1024
+/* Where the collector does not say. */
 #define PING_DEADLINE_MS 500
 
 struct ifp_rank_clocks {
 	struct ifp_rank_clocks_config config;
 	struct ifp_clock_helper *helper;
 	uint32_t helper_epoch;
+	struct ifp_ping_client *pings; /* the exchange under way over ZeroMQ; NULL = none */
+	struct ifp_clock_edge edge;    /* ... and what it is about */
 	bool leader;
 	struct ifp_clock_tuple tuples[KEPT_TUPLES]; /* tuples[i % KEPT_TUPLES] is reading i */
 	uint64_t count, sent;
@@ -44,6 +47,8 @@ void ifp_rank_clocks_free(struct ifp_rank_clocks **clocks)
 {
 	if (*clocks && (*clocks)->helper)
 		ifp_clock_helper_free(&(*clocks)->helper);
+	if (*clocks)
+		ifp_ping_client_free(&(*clocks)->pings);
 	free(*clocks);
 	*clocks = NULL;
 }
@@ -167,16 +172,29 @@ int64_t ifp_rank_clocks_realtime_ns(
 	       (int64_t)((__int128)(stamp - from) * (b->realtime_ns - a->realtime_ns) / length);
 }
 
-static void measure(
+static void send_edge(struct ifp_rank_clocks *clocks)
+{
+	const struct ifp_clock_edge *edge = &clocks->edge;
+
+	send_done(clocks, edge->epoch, edge->server, edge, ifp_error_depth() ? 0 : 1);
+}
+
+/* What is still under way belongs to an exchange that the collector has given up. */
+static void begin_pings(
 	struct ifp_rank_clocks *clocks, const cJSON *document, uint32_t epoch, uint32_t server)
 {
 	const char *endpoint = ifp_document_get_text(document, "endpoint");
 	const char *key = ifp_document_get_text(document, "server_key");
 	uint32_t round_trips = (uint32_t)ifp_document_get_count(document, "round_trips");
-	struct ifp_clock_edge edge = {
-		.epoch = epoch, .client = clocks->config.rank, .server = server};
+	int64_t deadline_ms;
 	struct ifp_keys keys;
 
+	if (!ifp_document_get_int(document, "deadline_ms", &deadline_ms) || deadline_ms < 0 ||
+		deadline_ms > INT32_MAX)
+		deadline_ms = PING_DEADLINE_MS;
+	ifp_ping_client_free(&clocks->pings);
+	clocks->edge = (struct ifp_clock_edge){
+		.epoch = epoch, .client = clocks->config.rank, .server = server};
 	if (clocks->config.keys) {
 		keys = *clocks->config.keys;
 		if (key && strlen(key) == sizeof(keys.server_public) - 1)
@@ -185,10 +203,32 @@ static void measure(
 	if (!endpoint)
 		ifp_fail(-EINVAL, "no endpoint was given");
 	else
-		ifp_ping_measure(clocks->config.zmq_context, endpoint,
+		ifp_ping_client_new(clocks->config.zmq_context, endpoint,
 			clocks->config.keys ? &keys : NULL, round_trips ? round_trips : 64,
-			PING_DEADLINE_MS, &edge);
-	send_done(clocks, epoch, server, &edge, ifp_error_depth() ? 0 : 1);
+			deadline_ms, &clocks->pings);
+	if (!clocks->pings)
+		send_edge(clocks);
+}
+
+void *ifp_rank_clocks_before_wait(struct ifp_rank_clocks *clocks, int64_t *wait_ms)
+{
+	int64_t ping_wait_ms;
+
+	if (!clocks->pings)
+		return NULL;
+	ifp_ping_client_send(clocks->pings);
+	ping_wait_ms = ifp_ping_client_wait_ms(clocks->pings);
+	if (ping_wait_ms < *wait_ms)
+		*wait_ms = ping_wait_ms;
+	return ifp_ping_client_socket(clocks->pings);
+}
+
+void ifp_rank_clocks_after_wait(struct ifp_rank_clocks *clocks)
+{
+	if (!clocks->pings || ifp_ping_client_take(clocks->pings, &clocks->edge) > 0)
+		return;
+	ifp_ping_client_free(&clocks->pings);
+	send_edge(clocks);
 }
 
 void ifp_rank_clocks_ask(struct ifp_rank_clocks *clocks, const cJSON *document)
@@ -201,7 +241,7 @@ void ifp_rank_clocks_ask(struct ifp_rank_clocks *clocks, const cJSON *document)
 	if (server < 0)
 		ifp_rank_clocks_start_helper(clocks, epoch);
 	else
-		measure(clocks, document, epoch, (uint32_t)server);
+		begin_pings(clocks, document, epoch, (uint32_t)server);
 }
 
 void ifp_rank_clocks_start_helper(struct ifp_rank_clocks *clocks, uint32_t epoch)

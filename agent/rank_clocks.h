@@ -40,8 +40,19 @@ void ifp_rank_clocks_flush(struct ifp_rank_clocks *clocks);
 int64_t ifp_rank_clocks_realtime_ns(
 	const struct ifp_rank_clocks *clocks, enum ifp_clock_domain domain, int64_t stamp);
 
-/* CLOCK_ASK: measures (blocks for a fraction of a second), or starts the helper; then answers. */
+/*
+ * CLOCK_ASK: begins an exchange over ZeroMQ, in place of one that is still under way, or starts the
+ * helper. CLOCK_DONE goes out when it is over, or at once when it cannot be begun.
+ */
 void ifp_rank_clocks_ask(struct ifp_rank_clocks *clocks, const cJSON *document);
+
+/*
+ * Around the wait of the agent's loop, as closely as can be: a ping is sent before, its answer is
+ * taken after. The socket to wait on (NULL = no exchange is under way) and, shortened where need
+ * be, the longest wait.
+ */
+void *ifp_rank_clocks_before_wait(struct ifp_rank_clocks *clocks, int64_t *wait_ms);
+void ifp_rank_clocks_after_wait(struct ifp_rank_clocks *clocks);
 
 /* Starts the MPI helper for an epoch; CLOCK_DONE goes out when it ends, or at once on failure. */
 void ifp_rank_clocks_start_helper(struct ifp_rank_clocks *clocks, uint32_t epoch);

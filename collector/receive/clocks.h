@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which clocks a job has, and who measures whom, when. Ranks with one clock identity are one node;
- * the first of them that can answer pings stands for it. Epoch 0 is made after the roll call,
- * epoch 1 when the programs have ended and the agents are still there (docs/protocol.md, 4).
- * One exchange at a time: two at once on one machine disturb each other.
+ * the first of them that can answer pings stands for it. Epoch 0 is made after the roll call, the
+ * last one when the programs have ended and the agents are still there, and others in between
+ * (docs/protocol.md, 4). Within an epoch the pairs of one round of the plan measure at the same
+ * time, but only one at a time where a host has more ranks than processors: they would wait for
+ * each other.
  *
  * Pure: driven by messages and the time.
  */
@@ -17,9 +19,13 @@
 #include <stdint.h>
 
 #define IFP_CLOCKS_ROUND_TRIPS 32u
-#define IFP_CLOCKS_EDGE_NS (5 * IFP_NS_PER_S)	    /* one exchange over ZeroMQ */
+#define IFP_CLOCKS_EDGE_NS (5 * IFP_NS_PER_S)	/* one exchange over ZeroMQ ... */
+#define IFP_CLOCKS_RUNNING_EDGE_NS IFP_NS_PER_S /* ... while the programs run */
+#define IFP_CLOCKS_PING_MS 3000			/* the agent's limit for both */
+#define IFP_CLOCKS_RUNNING_PING_MS 800
+#define IFP_CLOCKS_INTERVAL_NS (30 * IFP_NS_PER_S)  /* where rank 0 does not say */
 #define IFP_CLOCKS_MPI_NS (40 * IFP_NS_PER_S)	    /* one life of the MPI helper on all ranks */
-#define IFP_CLOCKS_STRAGGLER_NS (10 * IFP_NS_PER_S) /* epoch 1 after the first program's end */
+#define IFP_CLOCKS_STRAGGLER_NS (10 * IFP_NS_PER_S) /* an agent whose program has ended waits */
 
 enum ifp_clocks_plan {
 	IFP_CLOCKS_NONE, /* one clock, nothing to measure */
@@ -33,6 +39,9 @@ struct ifp_clocks;
 int ifp_clocks_new(const struct ifp_outlet *outlet, const char *server_key, uint32_t world,
 	struct ifp_clocks **out);
 void ifp_clocks_free(struct ifp_clocks **clocks);
+
+/* The HELLO of rank 0: clock_interval_ms, the longest time between two epochs; 0 = none between. */
+void ifp_clocks_wish(struct ifp_clocks *clocks, const cJSON *hello);
 
 /* A member of the roster is there: gives it the number of its clock. May be repeated. */
 void ifp_clocks_join(struct ifp_clocks *clocks, uint32_t rank, const struct ifp_member *member);
@@ -49,13 +58,21 @@ uint32_t ifp_clocks_of(const struct ifp_clocks *clocks, uint32_t rank);
 /* CLOCK_DONE of a rank below world: stores its edges. */
 void ifp_clocks_done(struct ifp_clocks *clocks, uint32_t rank, const cJSON *document);
 
-/* The rank's program has ended, and its agent is still there. */
+/* The rank's program has ended, and its agent is still there; or whether it has, as it says itself.
+ */
 void ifp_clocks_program_ended(struct ifp_clocks *clocks, uint32_t rank, int64_t now_ns);
-/* The agent is not there any more. */
+void ifp_clocks_heartbeat(struct ifp_clocks *clocks, uint32_t rank, bool running, int64_t now_ns);
+/*
+ * The agent is not there any more. Nobody is held up from now on: the others go on measuring while
+ * their programs run, and leave when these end.
+ */
 void ifp_clocks_gone(struct ifp_clocks *clocks, uint32_t rank);
-/* A program has failed or a rank is lost: nobody is to be held up. */
+/* A program has failed: nothing is measured any more. */
 void ifp_clocks_give_up(struct ifp_clocks *clocks);
+/* A window is being recorded: clocks are compared as often as can be. To be called while it is. */
+void ifp_clocks_hurry(struct ifp_clocks *clocks, int64_t now_ns);
 
+/* Goes on as far as it can. To be called after messages and a few times a second. */
 void ifp_clocks_tick(struct ifp_clocks *clocks, int64_t now_ns);
 
 /* Whether CLOSED is to be held back. */

@@ -295,7 +295,6 @@ static void declare_lost(
 	ifp_roster_lost(&session->roster, rank);
 	ifp_windows_gone(session->windows, rank);
 	ifp_clocks_gone(session->clocks, rank);
-	ifp_clocks_give_up(session->clocks);
 	session->roster.disconnected_is_dead = true;
 }
 
@@ -341,6 +340,8 @@ static void tick(struct ifp_session *session)
 	look_for_lost(session, now.raw_ns);
 	ifp_store_tick(session->store, now.raw_ns);
 	ifp_windows_tick(session->windows, now);
+	if (ifp_windows_open(session->windows))
+		ifp_clocks_hurry(session->clocks, now.raw_ns);
 	ifp_clocks_tick(session->clocks, now.raw_ns);
 	if (!ifp_clocks_hold(session->clocks))
 		ifp_ends_release(&session->ends);

@@ -72,6 +72,8 @@ static void take_hello(struct ifp_session *session, const struct incoming *in, i
 		ifp_ends_returned(&session->ends, rank);
 	if (rank == 0 && ifp_windows_wish(session->windows, in->document))
 		ifp_log_chain(IFP_LOG_WARN);
+	if (rank == 0)
+		ifp_clocks_wish(session->clocks, in->document);
 	ifp_clocks_join(session->clocks, rank, ifp_roster_member(&session->roster, rank));
 	send_welcome(session, rank);
 	if (session->roster.called)
@@ -130,8 +132,7 @@ static void take_heartbeat(struct ifp_session *session, const struct incoming *i
 	r->steps = heartbeat.steps;
 	r->ack_due = true;
 	ifp_windows_heartbeat(session->windows, rank, &heartbeat, now_ns);
-	if (!heartbeat.running)
-		ifp_clocks_program_ended(session->clocks, rank, now_ns);
+	ifp_clocks_heartbeat(session->clocks, rank, heartbeat.running, now_ns);
 }
 
 static void take_window_ack(struct ifp_session *session, const struct incoming *in, int64_t now_ns)

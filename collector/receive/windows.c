@@ -120,6 +120,11 @@ void ifp_windows_done(struct ifp_windows *w, uint32_t rank, const cJSON *documen
 		ifp_windows_part_done(w, rank, document);
 }
 
+bool ifp_windows_open(const struct ifp_windows *w)
+{
+	return w->phase == PHASE_VOTING || w->phase == PHASE_RECORDING;
+}
+
 void ifp_windows_gone(struct ifp_windows *w, uint32_t rank)
 {
 	struct part_of_rank *part = &w->parts[rank];

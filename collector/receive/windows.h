@@ -62,6 +62,9 @@ void ifp_windows_heartbeat(struct ifp_windows *windows, uint32_t rank,
 void ifp_windows_ack(struct ifp_windows *windows, uint32_t rank, const cJSON *document);
 void ifp_windows_done(struct ifp_windows *windows, uint32_t rank, const cJSON *document);
 
+/* Whether a window is planned or being recorded. */
+bool ifp_windows_open(const struct ifp_windows *windows);
+
 /* The rank has ended or is lost. */
 void ifp_windows_gone(struct ifp_windows *windows, uint32_t rank);
 

@@ -36,7 +36,7 @@ class JobClocks(TestCase):
         for clock in clocks[1:]:
             error_ns = clock["offset_ns"] - clock["rank"] * APART_S * 10**9
             self.assertEqual((clock["method"], clock["over"]), ("exchanged", over))
-            self.assertEqual(clock["epochs"], 2)
+            self.assertGreaterEqual(clock["epochs"], 2)
             self.assertLessEqual(abs(error_ns), clock["bound_ns"])
             self.assertLess(clock["bound_ns"], 50e6)
 

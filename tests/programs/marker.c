@@ -2,14 +2,16 @@
 /*
  * A program that only records ranges, and ends as it is told to:
  *
- *	marker COUNT [kill-self|kill-agent|exit-3|abort RANK]
+ *	marker COUNT [kill-self|kill-agent|exit-3|abort|stop-agent RANK]
  *
  * It records COUNT ranges named "work N" of about a millisecond each. On the given rank, it ends
  * after half of them as told; the other ranks go on, up to a minute, until the launcher ends them.
+ * stop-agent ends nothing: the agent of that rank stands still during the second half.
  */
 #include <infprof/mark.h>
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +37,8 @@ static void end_as_told(const char *how)
 		kill(getppid(), SIGKILL);
 		pause(); /* the agent's death takes this process along */
 	}
+	if (strcmp(how, "stop-agent") == 0)
+		kill(getppid(), SIGSTOP);
 	if (strcmp(how, "exit-3") == 0)
 		exit(3);
 	if (strcmp(how, "abort") == 0)
@@ -47,7 +51,8 @@ int main(int argc, char **argv)
 	const char *how = argc > 3 ? argv[2] : "";
 	const char *victim = argc > 3 ? argv[3] : "";
 	const char *rank = getenv("OMPI_COMM_WORLD_RANK");
-	unsigned long last = argc > 3 ? 60000 : count;
+	bool stops = strcmp(how, "stop-agent") == 0;
+	unsigned long last = argc > 3 && !stops ? 60000 : count;
 
 	rank = rank ? rank : "0";
 	for (unsigned long i = 0; i < last; i++) {
@@ -55,6 +60,8 @@ int main(int argc, char **argv)
 			end_as_told(how);
 		work(i);
 	}
+	if (stops && strcmp(rank, victim) == 0)
+		kill(getppid(), SIGCONT);
 	printf("rank %s done\n", rank);
 	return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "agent/documents.h"
 #include "agent/rank_clocks.h"
+#include "clocksync/exchange/ping.h"
 #include "core/clock.h"
 #include "trace/wire/document.h"
 
@@ -122,12 +123,74 @@ static void test_an_exchange_that_fails_is_answered_with_the_reason(void **state
 	line_free(line);
 }
 
+/* An agent's loop and that of the agent which answers it, until there is nothing more to wait for.
+ */
+static void exchange(struct ifp_rank_clocks *clocks, struct ifp_ping_server *server)
+{
+	int64_t wait_ms = LINE_WAIT_MS;
+	void *own;
+
+	while ((own = ifp_rank_clocks_before_wait(clocks, &wait_ms))) {
+		zmq_pollitem_t items[] = {{.socket = own, .events = ZMQ_POLLIN},
+			{.socket = ifp_ping_server_socket(server), .events = ZMQ_POLLIN}};
+
+		assert_true(zmq_poll(items, 2, wait_ms) >= 0);
+		ifp_rank_clocks_after_wait(clocks);
+		if (items[1].revents)
+			ifp_ping_server_answer(server);
+	}
+}
+
+static void ask_for(struct ifp_rank_clocks *clocks, int epoch, const char *endpoint)
+{
+	char document[256];
+
+	snprintf(document, sizeof(document),
+		"{\"epoch\":%d,\"server\":7,\"endpoint\":\"%s\",\"round_trips\":32}", epoch,
+		endpoint);
+	ask(clocks, document);
+}
+
+static void test_an_exchange_goes_on_beside_everything_else(void **state)
+{
+	struct line *line = line_new();
+	struct ifp_rank_clocks *clocks = make_clocks(line);
+	struct ifp_ping_server *server = NULL;
+	int64_t wait_ms = 100, low_ns, high_ns;
+	const cJSON *edge;
+
+	(void)state;
+	assert_ok(ifp_ping_server_new(line->context, "tcp://127.0.0.1:*", NULL, &server));
+	assert_null(ifp_rank_clocks_before_wait(clocks, &wait_ms));
+	assert_int_equal(wait_ms, 100);
+	/* the collector has given up the first one: nobody answers there, and nobody waits for it
+	 */
+	ask_for(clocks, 1, "inproc://nobody");
+	ask_for(clocks, 2, ifp_ping_server_endpoint(server));
+	line_hear_nothing(line);
+	exchange(clocks, server);
+	assert_int_equal(line_hear(line).type, IFP_MSG_CLOCK_DONE);
+	assert_int_equal(ifp_document_get_count(line->heard, "epoch"), 2);
+	assert_int_equal(ifp_document_get_count(line->heard, "server"), 7);
+	assert_string_equal(ifp_document_get_text(line->heard, "outcome"), "measured");
+	edge = cJSON_GetObjectItem(line->heard, "edge");
+	assert_in_range(ifp_document_get_count(edge, "round_trips"), 8, 32);
+	assert_true(ifp_document_get_int(edge, "low_ns", &low_ns));
+	assert_true(ifp_document_get_int(edge, "high_ns", &high_ns));
+	assert_true(low_ns <= 0 && high_ns >= 0); /* one clock */
+	line_hear_nothing(line);
+	ifp_ping_server_free(&server);
+	ifp_rank_clocks_free(&clocks);
+	line_free(line);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_first_reading_is_sent_at_once_and_later_ones_together),
 		cmocka_unit_test(test_stamps_become_realtime),
 		cmocka_unit_test(test_an_exchange_that_fails_is_answered_with_the_reason),
+		cmocka_unit_test(test_an_exchange_goes_on_beside_everything_else),
 	};
 
 	return RUN_TESTS(tests);

@@ -7,7 +7,7 @@
 
 #include "test.h"
 
-#define RECORD_MAX 256
+#define RECORD_MAX 512
 
 struct record_entry {
 	enum ifp_message_type message; /* 0 = a frame */

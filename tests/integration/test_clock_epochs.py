@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clocks are compared while the programs run, and what comes of it is true.
+
+Every rank runs in a time namespace of its own: its CLOCK_MONOTONIC_RAW is ahead by minutes that are
+known to the nanosecond, while the TSC, which stamps the marks where the kernel trusts it, is one for
+all. So there are two truths to hold the results against: the offsets, and the marks' own ticks.
+"""
+
+import os
+import unittest
+
+import archive_format as fmt
+from harness import AGENT, BUILD, TestCase, export, mpirun, report
+
+APART_S = 137  # rank r's clock is r times as much ahead
+MARKER = BUILD / "tests" / "marker"
+RAW, TSC = 0, 2  # enum ifp_clock_domain
+
+
+def frames(archive, kind):
+    return [(rank, payload) for _, of, rank, _, _, payload in fmt.read_frames(archive.read_bytes())
+            if of == kind and payload]
+
+
+def edges(archive):
+    """(epoch, client, server, round trips, low, high) of every edge."""
+    found = []
+    for _, payload in frames(archive, fmt.CLOCK):
+        found += [edge[:6] for edge in fmt.read_clock(payload)[1]]
+    return found
+
+
+EDGES = {2: 1, 4: 4, 8: 12}  # of a hypercube over so many clocks
+
+
+@unittest.skipUnless(os.geteuid() == 0, "a time namespace needs root")
+class ClockEpochs(TestCase):
+    def job(self, ranks, *program, interval="200ms", options=()):
+        script = (f'exec unshare -T --monotonic "$((OMPI_COMM_WORLD_RANK * {APART_S}))" '
+                  f'"{AGENT}" -o "{self.output}" --clock-interval {interval} '
+                  f'{" ".join(options)} -- "$@"')
+        result = mpirun(ranks, ["sh", "-c", script, "sh", *program])
+        self.assertEnded(result, 0)
+        self.archive = self.output / "run.ifp"
+        self.epochs = {}
+        for edge in edges(self.archive):
+            self.epochs.setdefault(edge[0], []).append(edge[1:])
+        return result
+
+    def assertTruthInEveryEdge(self):
+        for number, found in self.epochs.items():
+            for client, server, trips, low, high in found:
+                offset = (server - client) * APART_S * 10**9
+                self.assertLessEqual(low, offset, (number, client, server))
+                self.assertGreaterEqual(high, offset, (number, client, server))
+                self.assertIn(trips, range(1, 33))  # 8 at least, but for a deadline
+
+    def marks(self, ranks):
+        """[(ticks, microseconds of the timeline)] of every rank's marks, in order."""
+        ticks = [[] for _ in range(ranks)]
+        for rank, payload in frames(self.archive, fmt.EVENTS):
+            for kind, source, clock, start, *_, name, _, _, _ in fmt.Block(payload).events():
+                if name.startswith(b"work "):
+                    self.assertEqual(clock, TSC)
+                    ticks[rank].append(start)
+        marks = []
+        for rank in range(ranks):
+            times = sorted(event["ts"] for event in export(self.archive, rank)
+                           if event.get("name", "").startswith("work ") and event["ph"] == "X")
+            self.assertEqual(len(times), len(ticks[rank]))
+            marks.append(list(zip(sorted(ticks[rank]), times)))
+        return marks
+
+    def test_eight_ranks_come_out_as_if_they_had_one_clock(self):
+        self.job(8, MARKER, 2500)
+        self.assertGreaterEqual(len(self.epochs), 4)  # the first, the last, and some in between
+        self.assertEqual(sorted(self.epochs), list(range(len(self.epochs))))
+        for whole in (0, max(self.epochs)):
+            self.assertEqual(len({edge[:2] for edge in self.epochs[whole]}), EDGES[8])
+        self.assertTruthInEveryEdge()
+        clocks = report(self.output)["clocks"]
+        self.assertEqual([clock["method"] for clock in clocks[1:]], ["exchanged"] * 7)
+        self.assertEqual(max(clock["epochs"] for clock in clocks), len(self.epochs))
+        self.assertMarksLieTrue(self.marks(8), clocks)
+
+    def assertMarksLieTrue(self, marks, clocks):
+        """All ranks' marks lie on rank 0's line from ticks to time, within their bounds."""
+        (first_ticks, first_us), (last_ticks, last_us) = marks[0][0], marks[0][-1]
+        us_per_tick = (last_us - first_us) / (last_ticks - first_ticks)
+        for rank, clock in enumerate(clocks):
+            self.assertEqual(len(marks[rank]), 2500)
+            for ticks, us in marks[rank]:
+                error_us = us - first_us - (ticks - first_ticks) * us_per_tick
+                # RAW itself bends against the TSC by some ns between two readings
+                self.assertLess(abs(error_us), clock["bound_ns"] / 1000 + 0.5, rank)
+
+    def test_zero_compares_before_and_after_only(self):
+        self.job(2, MARKER, 1500, interval="0")
+        self.assertEqual(sorted(self.epochs), [0, 1])
+        self.assertTruthInEveryEdge()
+
+    def test_over_mpi_at_the_ends_and_over_zeromq_in_between(self):
+        self.job(2, MARKER, 1500, options=("--clock mpi",))
+        self.assertGreaterEqual(len(self.epochs), 3)
+        self.assertTruthInEveryEdge()
+        self.assertEqual(report(self.output)["clocks"][1]["over"], "mpi")
+
+    def test_agent_that_stands_still_holds_up_neither_the_others_nor_the_end(self):
+        self.job(4, MARKER, 6000, "stop-agent", 2)
+        self.assertTruthInEveryEdge()
+        ranks = [{rank for edge in found for rank in edge[:2]} for found in self.epochs.values()]
+        self.assertIn({0, 1, 3}, ranks, "nothing was measured while the agent of 2 stood still")
+        self.assertEqual(ranks[0], {0, 1, 2, 3})
+        self.assertEqual(ranks[-1], {0, 1, 2, 3}, "it is back in time for the last one")
+        rows = [row for row in report(self.output)["ledger"] if row["what"] == "clock-edge-lost"]
+        self.assertTrue(rows)
+        self.assertGreaterEqual(sum(row["count"] for row in rows), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
