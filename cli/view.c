@@ -180,6 +180,22 @@ static int find_python(
 	return has_all(&best, found) ? 0 : tell_missing(&best, found);
 }
 
+/* That plug-in has files of its own, which are drawn when they are asked for. */
+static void tell_xprof(
+	const char *directory, const struct ifp_python *python, const struct ifp_viewable *found)
+{
+	IFP_CLEANUP_BUF struct ifp_buf word = {0};
+
+	if (!python->xprof || found->xplanes || !is_there(directory, "run.ifp"))
+		return;
+	ifp_buf_append_shell_word(&word, directory);
+	ifp_buf_append_u8(&word, 0);
+	if (!ifp_buf_status(&word))
+		ifp_log_info("there is nothing here for xprof, which is installed, too; to draw "
+			     "it: infprof timeline %s -o %s --formats xplane",
+			(const char *)word.data, (const char *)word.data);
+}
+
 static int run(const void *values, const struct ifp_arguments *arguments)
 {
 	const struct values *v = values;
@@ -193,6 +209,7 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 		err = find_python(v->python, &found, &python);
 	if (err)
 		return err;
+	tell_xprof(directory, &python, &found);
 	snprintf(port, sizeof(port), "%" PRId64, v->port);
 	ifp_log_info("starting TensorBoard by %s; Ctrl-C ends it", python.name);
 	return ifp_server_run(&(struct ifp_server){

@@ -101,6 +101,7 @@ int ifp_collector_serve(const struct ifp_collector_options *options)
 		.world = (uint32_t)options->world,
 		.idle_ns = options->idle_ns,
 		.draw = ifp_outputs_draw,
+		.draw_ns = IFP_SESSION_DRAW_NS,
 		.limits = options->limits};
 	char text[1024];
 	int err = output ? set_up(options, &config, &server, &session)

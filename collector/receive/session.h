@@ -13,7 +13,7 @@
 #include <cjson/cJSON.h>
 #include <stdint.h>
 
-/* Drawing longer than this is given up: the archive is there, it can be drawn later. */
+/* Launchers do not wait for ever, and the archive is there: it can be drawn later. */
 #define IFP_SESSION_DRAW_NS (300 * IFP_NS_PER_S)
 
 /*
@@ -31,6 +31,7 @@ struct ifp_session_config {
 	int64_t idle_ns;	/* without a HELLO for so long: the end */
 	ifp_session_draw *draw;
 	struct ifp_timeline_limits limits; /* for draw */
+	int64_t draw_ns;		   /* that it may take; then it is killed */
 	int stop_fd; /* readable = finish what is stored, draw, end; -1 = none */
 };
 

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/receive/session_internal.h"
+#include "collector/timeline/leftovers.h"
+#include "core/buf.h"
+#include "core/cleanup.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "trace/wire/document.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,14 +94,16 @@ static void read_verdict(struct artist *artist)
 /* Waits for the verdict, answering agents meanwhile. Negative errno: there is none. */
 static int watch_artist(struct ifp_session *session, struct artist *artist)
 {
-	int64_t deadline_ns = ifp_clock_raw_ns() + IFP_SESSION_DRAW_NS;
+	int64_t deadline_ns = ifp_clock_raw_ns() + session->config->draw_ns;
+	bool late;
 	int status;
 
 	while (artist->pipe >= 0 && ifp_clock_raw_ns() < deadline_ns) {
 		ifp_session_serve(session, artist->pipe, POLL_MS);
 		read_verdict(artist);
 	}
-	if (artist->pipe >= 0) {
+	late = artist->pipe >= 0;
+	if (late) {
 		kill(artist->pid, SIGKILL);
 		close(artist->pipe);
 		artist->pipe = -1;
@@ -107,29 +112,59 @@ static int watch_artist(struct ifp_session *session, struct artist *artist)
 		;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return ifp_buf_status(&artist->verdict);
+	if (late)
+		return ifp_fail(-ETIMEDOUT, "drawing took too long");
 	if (WIFSIGNALED(status))
-		return ifp_fail(WTERMSIG(status) == SIGKILL ? -ETIMEDOUT : -EIO,
-			"the process that draws was ended by signal %d", WTERMSIG(status));
+		return ifp_fail(
+			-EIO, "the process that draws was ended by signal %d", WTERMSIG(status));
 	return ifp_fail(-EIO, "the outputs could not be drawn");
 }
 
+/* The command that draws what was asked for. */
+static void append_command(struct ifp_buf *out, const struct ifp_session *session)
+{
+	const struct ifp_session_config *config = session->config;
+
+	ifp_buf_append_text(out, "infprof timeline ");
+	ifp_buf_append_shell_word(out, session->archive_path);
+	ifp_buf_append_text(out, " -o ");
+	ifp_buf_append_shell_word(out, config->output);
+	if (config->limits.formats && *config->limits.formats) {
+		ifp_buf_append_text(out, " --formats ");
+		ifp_buf_append_shell_word(out, config->limits.formats);
+	}
+}
+
 /* Also without a picture the user hears what there is, and what to do. */
+static void append_excuse(struct ifp_buf *out, const struct ifp_session *session, int err)
+{
+	if (err == -ETIMEDOUT)
+		ifp_buf_printf(out,
+			"no verdict: drawing took longer than %" PRId64
+			" s and was ended; files that were whole by then stay",
+			session->config->draw_ns / IFP_NS_PER_S);
+	else
+		ifp_buf_append_text(
+			out, "no verdict: drawing failed, the collector's log says why");
+	ifp_buf_append_text(out, "; everything is stored, and drawn by: ");
+	append_command(out, session);
+	ifp_buf_append_u8(out, '\0');
+}
+
 static cJSON *verdict_document(const struct ifp_session *session, struct artist *artist, int err)
 {
+	IFP_CLEANUP_BUF struct ifp_buf text = {0};
 	cJSON *document = err ? NULL
 			      : cJSON_ParseWithLength((const char *)artist->verdict.data,
 					artist->verdict.len_bytes);
-	char text[2 * PATH_MAX];
 
 	if (cJSON_IsObject(document))
 		return document;
 	cJSON_Delete(document);
 	document = cJSON_CreateObject();
-	snprintf(text, sizeof(text),
-		"no verdict: drawing failed, the collector's log says why; everything is stored: "
-		"infprof timeline %s -o %s",
-		session->archive_path, session->config->output);
-	cJSON_AddStringToObject(document, "text", text);
+	append_excuse(&text, session, err);
+	if (!ifp_buf_status(&text))
+		cJSON_AddStringToObject(document, "text", (const char *)text.data);
 	return document;
 }
 
@@ -142,6 +177,8 @@ int ifp_session_finish(struct ifp_session *session)
 
 	if (!err)
 		err = watch_artist(session, &artist);
+	if (err)
+		ifp_leftovers_remove(session->config->output);
 	document = verdict_document(session, &artist, err);
 	ifp_buf_free(&artist.verdict);
 	text = ifp_document_get_text(document, "text");

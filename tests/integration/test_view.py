@@ -119,6 +119,20 @@ class Missing(View):
         self.assertEqual(process.returncode, 0, stderr)
         self.assertIn(f"a part will not be shown: {python} -m pip install xprof\n", stderr)
 
+    def test_how_to_draw_for_xprof_where_it_is_installed(self):
+        told = f"infprof timeline {self.output} -o {self.output} --formats xplane"
+        both = self.python("both", ["tensorboard", "torch_tb_profiler", "xprof"])
+        one = self.python("one", ["tensorboard", "torch_tb_profiler"])
+        cases = (("no archive", both, False), ("run.ifp", one, False), ("run.ifp", both, True),
+                 ("plugins/profile/1/a.xplane.pb", both, False))
+        for name, python, expected in cases:
+            with self.subTest(name=name, python=python.name):
+                self.put(name)
+                process, address = self.start("--python", python)
+                self.assertTrue(address)
+                process.send_signal(signal.SIGINT)
+                self.assertEqual(told in process.communicate()[1], expected)
+
     def test_a_python_that_is_none(self):
         for python, text in [("/nonexistent/python", "start /nonexistent/python: No such file"),
                              ("true", "true is no Python that works: "),
