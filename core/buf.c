@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/buf.h"
 
+#include "core/decimal.h"
 #include "core/error.h"
 
 #include <errno.h>
@@ -76,14 +77,15 @@ void ifp_buf_append_svarint(struct ifp_buf *buf, int64_t value)
 
 void ifp_buf_append_unsigned(struct ifp_buf *buf, uint64_t value, unsigned int min_digits)
 {
-	char digits[20];
-	unsigned int count = 0;
+	unsigned int digits = ifp_decimal_digits(value);
 
-	do {
-		digits[sizeof(digits) - ++count] = (char)('0' + value % 10);
-		value /= 10;
-	} while (value || count < min_digits);
-	ifp_buf_append(buf, digits + sizeof(digits) - count, count);
+	if (digits < min_digits)
+		digits = min_digits;
+	ifp_buf_reserve(buf, digits);
+	if (buf->failed)
+		return;
+	ifp_decimal_write((char *)buf->data + buf->len_bytes, value, digits);
+	buf->len_bytes += digits;
 }
 
 void ifp_buf_printf(struct ifp_buf *buf, const char *format, ...)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The events of one rank in job time. */
 #include "collector/store/run_internal.h"
 
+#include "collector/store/sort.h"
 #include "core/cleanup.h"
 #include "core/error.h"
-#include "trace/archive/block.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,35 +15,25 @@
 
 /* Decoded blocks: they own the texts of all events that are handed out. */
 struct blocks {
+	char *args; /* of the events that have theirs */
 	uint32_t count;
-	struct ifp_block items[];
+	struct block {
+		struct ifp_block_rows rows;
+		uint32_t first_look; /* that of its first shape */
+		bool *has_args;	     /* by shape; NULL = all */
+	} items[];
 };
 
 static void blocks_free(struct blocks **blocks)
 {
-	for (uint32_t i = 0; *blocks && i < (*blocks)->count; i++)
-		ifp_block_free(&(*blocks)->items[i]);
+	for (uint32_t i = 0; *blocks && i < (*blocks)->count; i++) {
+		ifp_block_rows_free(&(*blocks)->items[i].rows);
+		free((*blocks)->items[i].has_args);
+	}
+	if (*blocks)
+		free((*blocks)->args);
 	free(*blocks);
 	*blocks = NULL;
-}
-
-/* What events are sorted by; they themselves are large. */
-struct key {
-	int64_t start_ns, dur_ns;
-	uint32_t block, event;
-};
-
-static int compare_keys(const void *a, const void *b)
-{
-	const struct key *left = a, *right = b;
-
-	if (left->start_ns != right->start_ns)
-		return left->start_ns < right->start_ns ? -1 : 1;
-	if (left->dur_ns != right->dur_ns)
-		return left->dur_ns > right->dur_ns ? -1 : 1;
-	if (left->block != right->block)
-		return left->block < right->block ? -1 : 1;
-	return (left->event > right->event) - (left->event < right->event);
 }
 
 static int64_t subtract_saturating(int64_t a, int64_t b)
@@ -60,16 +49,15 @@ static int64_t subtract_saturating(int64_t a, int64_t b)
  * The end is mapped as well, so that what lies inside of another slice stays inside. Where the
  * clock was set in between, the measured duration is the better one; ticks have only the map.
  */
-static int64_t map_duration(
-	const struct ifp_clock_map *map, const struct ifp_event *event, ifp_global_ns start)
+static int64_t map_duration(const struct ifp_clock_map *map, enum ifp_clock_domain clock,
+	const struct ifp_block_row *event, ifp_global_ns start)
 {
 	int64_t end, mapped, off, slack;
 
-	if (event->kind != IFP_EVENT_SLICE || event->dur <= 0 ||
-		__builtin_add_overflow(event->start, event->dur, &end))
+	if (event->dur <= 0 || __builtin_add_overflow(event->start, event->dur, &end))
 		return 0;
-	mapped = subtract_saturating(ifp_clock_map_global(map, event->clock, end).ns, start.ns);
-	if (event->clock == IFP_CLOCK_TSC)
+	mapped = subtract_saturating(ifp_clock_map_global(map, clock, end).ns, start.ns);
+	if (clock == IFP_CLOCK_TSC)
 		return mapped > 0 ? mapped : 0;
 	off = subtract_saturating(mapped, event->dur);
 	slack = event->dur / DRIFT_SHARE + DRIFT_SLACK_NS;
@@ -78,13 +66,15 @@ static int64_t map_duration(
 	return mapped;
 }
 
-static struct key make_key(
-	const struct ifp_run *run, const struct ifp_clock_map *map, const struct ifp_event *event)
+static void place(const struct ifp_run *run, const struct ifp_clock_map *map,
+	const struct ifp_block_rows *rows, const struct ifp_block_row *row, struct ifp_place *out)
 {
-	ifp_global_ns start = ifp_clock_map_global(map, event->clock, event->start);
+	const struct ifp_event *shape = &rows->shapes[row->shape];
+	ifp_global_ns start = ifp_clock_map_global(map, shape->clock, row->start);
 
-	return (struct key){.start_ns = subtract_saturating(start.ns, run->base.ns),
-		.dur_ns = map_duration(map, event, start)};
+	out->start_ns = subtract_saturating(start.ns, run->base.ns);
+	out->dur_ns =
+		shape->kind == IFP_EVENT_SLICE ? map_duration(map, shape->clock, row, start) : 0;
 }
 
 int ifp_run_report_damage(struct ifp_run *run, uint32_t i)
@@ -106,8 +96,30 @@ int ifp_run_report_damage(struct ifp_run *run, uint32_t i)
 	return err;
 }
 
+static int load_block(struct ifp_run *run, struct ifp_run_block *from, struct ifp_buf *buf,
+	bool (*wants_args)(const struct ifp_event *look), struct block *out)
+{
+	struct ifp_block_rows *rows = &out->rows;
+	struct ifp_frame frame;
+	int err = ifp_archive_reader_load(run->reader, from->frame, buf, &frame);
+
+	if (!err)
+		err = ifp_block_rows_decode(frame.payload, frame.payload_bytes, rows);
+	if (err || !wants_args)
+		return err;
+	out->has_args = malloc(rows->shape_count + 1u);
+	if (!out->has_args) {
+		ifp_block_rows_free(rows);
+		return ifp_fail(-ENOMEM, "load a block");
+	}
+	for (uint32_t s = 0; s < rows->shape_count; s++)
+		out->has_args[s] = wants_args(&rows->shapes[s]);
+	return 0;
+}
+
 /* Decodes all blocks of a rank; damaged ones are left out. */
-static int load_blocks(struct ifp_run *run, struct ifp_run_member *member, struct blocks **out)
+static int load_blocks(struct ifp_run *run, struct ifp_run_member *member,
+	bool (*wants_args)(const struct ifp_event *look), struct blocks **out)
 {
 	IFP_CLEANUP_BUF struct ifp_buf buf = {0};
 	IFP_CLEANUP(blocks_free) struct blocks *blocks = NULL;
@@ -116,13 +128,9 @@ static int load_blocks(struct ifp_run *run, struct ifp_run_member *member, struc
 	if (!blocks)
 		return ifp_fail(-ENOMEM, "load %u blocks", member->block_count);
 	for (uint32_t i = 0; i < member->block_count; i++) {
-		struct ifp_frame frame;
-		int err =
-			ifp_archive_reader_load(run->reader, member->blocks[i].frame, &buf, &frame);
+		int err = load_block(
+			run, &member->blocks[i], &buf, wants_args, &blocks->items[blocks->count]);
 
-		if (!err)
-			err = ifp_block_decode(
-				frame.payload, frame.payload_bytes, &blocks->items[blocks->count]);
 		if (!err)
 			blocks->count++;
 		if (err && err != -EBADMSG)
@@ -135,42 +143,103 @@ static int load_blocks(struct ifp_run *run, struct ifp_run_member *member, struc
 	return 0;
 }
 
+static bool has_args(const struct block *block, const struct ifp_block_row *row)
+{
+	return !block->has_args || block->has_args[row->shape];
+}
+
+/* How many events there are and how long the args are that are put together. */
+static uint64_t count_rows(const struct blocks *blocks, size_t *args_bytes)
+{
+	uint64_t count = 0;
+
+	*args_bytes = 0;
+	for (uint32_t b = 0; b < blocks->count; b++) {
+		const struct block *block = &blocks->items[b];
+
+		count += block->rows.count;
+		for (uint32_t e = 0; e < block->rows.count; e++)
+			if (has_args(block, &block->rows.items[e]))
+				*args_bytes += block->rows.items[e].args_bytes;
+	}
+	return count;
+}
+
+/* Gives the place behind its args. */
+static char *make_event(const struct block *block, const struct ifp_place *place, char *args,
+	struct ifp_timed_event *out)
+{
+	const struct ifp_block_row *row = &block->rows.items[place->row];
+
+	out->event = block->rows.shapes[row->shape];
+	out->event.start = row->start;
+	out->event.dur = row->dur;
+	out->event.correlation = row->correlation;
+	out->event.args = (struct ifp_str){0};
+	out->start_ns = place->start_ns;
+	out->dur_ns = place->dur_ns;
+	out->look = block->first_look + row->shape;
+	out->args_at = row->args_at;
+	out->args_bytes = 0;
+	if (!row->args_bytes)
+		return args;
+	if (!has_args(block, row)) {
+		out->args_bytes = row->args_bytes;
+		return args;
+	}
+	out->event.args = (struct ifp_str){args, row->args_bytes};
+	return ifp_block_rows_write_args(&block->rows, row, args);
+}
+
+static void place_rows(const struct ifp_run *run, const struct ifp_clock_map *map,
+	const struct blocks *blocks, struct ifp_place *places)
+{
+	for (uint32_t b = 0; b < blocks->count; b++) {
+		const struct ifp_block_rows *rows = &blocks->items[b].rows;
+
+		for (uint32_t e = 0; e < rows->count; e++, places++) {
+			place(run, map, rows, &rows->items[e], places);
+			places->block = b;
+			places->row = e;
+		}
+	}
+}
+
 static int place_events(const struct ifp_run *run, const struct ifp_clock_map *map,
 	struct blocks *blocks, struct ifp_rank_events *out)
 {
-	IFP_CLEANUP_FREE struct key *keys = NULL;
-	struct ifp_timed_event *events;
-	uint64_t count = 0, next = 0;
+	IFP_CLEANUP_FREE struct ifp_place *places = NULL;
+	IFP_CLEANUP_FREE struct ifp_timed_event *events = NULL;
+	size_t args_bytes;
+	uint64_t count = count_rows(blocks, &args_bytes);
+	char *args;
+	int err;
 
-	for (uint32_t b = 0; b < blocks->count; b++)
-		count += blocks->items[b].count;
-	keys = calloc(count + 1, sizeof(*keys));
-	events = calloc(count + 1, sizeof(*events));
-	if (!keys || !events) {
-		free(events);
+	places = malloc((count + 1) * sizeof(*places));
+	events = malloc((count + 1) * sizeof(*events));
+	blocks->args = args = malloc(args_bytes + 1);
+	if (!places || !events || !args)
 		return ifp_fail(-ENOMEM, "place %" PRIu64 " events in time", count);
-	}
+	place_rows(run, map, blocks, places);
+	err = ifp_places_sort(places, count);
+	if (err)
+		return err;
+	out->look_count = 1;
 	for (uint32_t b = 0; b < blocks->count; b++) {
-		for (uint32_t e = 0; e < blocks->items[b].count; e++, next++) {
-			keys[next] = make_key(run, map, &blocks->items[b].events[e]);
-			keys[next].block = b;
-			keys[next].event = e;
-		}
+		blocks->items[b].first_look = out->look_count;
+		out->look_count += blocks->items[b].rows.shape_count;
 	}
-	qsort(keys, count, sizeof(*keys), compare_keys);
 	for (uint64_t i = 0; i < count; i++)
-		events[i] = (struct ifp_timed_event){
-			.event = blocks->items[keys[i].block].events[keys[i].event],
-			.start_ns = keys[i].start_ns,
-			.dur_ns = keys[i].dur_ns};
+		args = make_event(&blocks->items[places[i].block], &places[i], args, &events[i]);
 	for (uint32_t b = 0; b < blocks->count; b++)
-		ifp_block_free_events(&blocks->items[b]);
-	out->events = events;
+		ifp_block_rows_free_items(&blocks->items[b].rows);
+	out->events = IFP_TAKE_PTR(events);
 	out->count = count;
 	return 0;
 }
 
-int ifp_run_read_events(struct ifp_run *run, uint32_t i, struct ifp_rank_events *out)
+int ifp_run_read_events(struct ifp_run *run, uint32_t i,
+	bool (*wants_args)(const struct ifp_event *look), struct ifp_rank_events *out)
 {
 	IFP_CLEANUP(blocks_free) struct blocks *blocks = NULL;
 	struct ifp_run_member *member = &run->members[i];
@@ -181,7 +250,7 @@ int ifp_run_read_events(struct ifp_run *run, uint32_t i, struct ifp_rank_events 
 		*out = loaded;
 		return 0;
 	}
-	err = load_blocks(run, member, &blocks);
+	err = load_blocks(run, member, wants_args, &blocks);
 	if (!err)
 		err = place_events(run, member->seen.map, blocks, &loaded);
 	if (err)
@@ -194,7 +263,7 @@ int ifp_run_read_events(struct ifp_run *run, uint32_t i, struct ifp_rank_events 
 int ifp_run_load_events(struct ifp_run *run, uint32_t i, struct ifp_rank_events *out)
 {
 	struct ifp_rank_events loaded;
-	int err = ifp_run_read_events(run, i, &loaded);
+	int err = ifp_run_read_events(run, i, NULL, &loaded);
 
 	if (err)
 		return err;
@@ -204,6 +273,58 @@ int ifp_run_load_events(struct ifp_run *run, uint32_t i, struct ifp_rank_events 
 	else
 		*out = loaded;
 	return err;
+}
+
+/* The block that a look comes from, and which of its shapes it is. */
+static const struct block *block_of(const struct blocks *blocks, uint32_t look, uint32_t *shape)
+{
+	uint32_t low = 0, high = blocks->count;
+
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (blocks->items[middle].first_look <= look)
+			low = middle;
+		else
+			high = middle;
+	}
+	*shape = look - blocks->items[low].first_look;
+	return &blocks->items[low];
+}
+
+struct ifp_str ifp_rank_events_args(const struct ifp_rank_events *events,
+	const struct ifp_timed_event *timed, struct ifp_buf *scratch)
+{
+	struct ifp_block_row row = {.args_bytes = timed->args_bytes, .args_at = timed->args_at};
+	const struct block *block;
+
+	if (!timed->args_bytes)
+		return timed->event.args;
+	ifp_buf_clear(scratch);
+	ifp_buf_reserve(scratch, timed->args_bytes);
+	if (scratch->failed)
+		return (struct ifp_str){0};
+	block = block_of(events->memory, timed->look, &row.shape);
+	ifp_block_rows_write_args(&block->rows, &row, (char *)scratch->data);
+	scratch->len_bytes = timed->args_bytes;
+	return (struct ifp_str){(const char *)scratch->data, timed->args_bytes};
+}
+
+struct ifp_block_args ifp_rank_events_form(const struct ifp_rank_events *events, uint32_t look)
+{
+	uint32_t shape;
+	const struct block *block = block_of(events->memory, look, &shape);
+
+	return ifp_block_rows_args(&block->rows, shape);
+}
+
+uint64_t ifp_rank_events_number(
+	const struct ifp_rank_events *events, const struct ifp_timed_event *timed, uint32_t column)
+{
+	uint32_t shape;
+	const struct block *block = block_of(events->memory, timed->look, &shape);
+
+	return ifp_block_rows_number(&block->rows, column, timed->args_at);
 }
 
 void ifp_rank_events_free(struct ifp_rank_events *events)

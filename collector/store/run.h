@@ -10,7 +10,9 @@
 #pragma once
 
 #include "clocksync/estimate/map.h"
+#include "core/buf.h"
 #include "trace/archive/archive.h"
+#include "trace/archive/block.h"
 #include "trace/event.h"
 
 #include <cjson/cJSON.h>
@@ -83,18 +85,26 @@ bool ifp_run_leads_clock(const struct ifp_run *run, uint32_t i);
 /* The drift between clocks that the bounds of this run allow for. */
 int64_t ifp_run_drift_ppm(const struct ifp_run *run);
 
-/* An event in job time. dur_ns is 0 for all but slices. */
+/*
+ * An event in job time. dur_ns is 0 for all but slices. Events of one look have all but times,
+ * correlation and args in common, and their args differ in some numbers at most; 0 = nothing is
+ * known.
+ */
 struct ifp_timed_event {
 	struct ifp_event event;
 	int64_t start_ns; /* ifp_global_ns minus the run's base */
 	int64_t dur_ns;
+	uint32_t look;
+	uint32_t args_at;    /* opaque */
+	uint32_t args_bytes; /* of args that are not in event (ifp_rank_events_args()); mostly 0 */
 };
 
 /* All events of one rank, by start, longer ones first among equals. */
 struct ifp_rank_events {
 	struct ifp_timed_event *events;
 	uint64_t count;
-	void *memory; /* opaque */
+	uint32_t look_count; /* looks are below */
+	void *memory;	     /* opaque */
 };
 
 /*
@@ -106,7 +116,20 @@ int ifp_run_load_events(struct ifp_run *run, uint32_t i, struct ifp_rank_events 
 /*
  * The same without the rows in the ledger: by several threads at once, each for another rank, while
  * nothing else is done with the run. The rows come by ifp_run_report_damage(), from one thread.
+ * wants_args is asked by look whose events have their args (NULL = all): to put those of all
+ * together takes as long as everything else.
  */
-int ifp_run_read_events(struct ifp_run *run, uint32_t i, struct ifp_rank_events *out);
+int ifp_run_read_events(struct ifp_run *run, uint32_t i,
+	bool (*wants_args)(const struct ifp_event *look), struct ifp_rank_events *out);
 int ifp_run_report_damage(struct ifp_run *run, uint32_t i);
 void ifp_rank_events_free(struct ifp_rank_events *events);
+
+/* The args of an event: its own, or put together in scratch, which is emptied and may fail. */
+struct ifp_str ifp_rank_events_args(const struct ifp_rank_events *events,
+	const struct ifp_timed_event *timed, struct ifp_buf *scratch);
+
+/* What the args have in common that events of a look do not have with them. */
+struct ifp_block_args ifp_rank_events_form(const struct ifp_rank_events *events, uint32_t look);
+/* The number of such an event in a column of that. */
+uint64_t ifp_rank_events_number(
+	const struct ifp_rank_events *events, const struct ifp_timed_event *timed, uint32_t column);

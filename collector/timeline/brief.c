@@ -107,16 +107,17 @@ static void append_member(struct ifp_buf *out, struct ifp_str key, struct ifp_st
 		out->len_bytes = before;
 }
 
-struct ifp_str ifp_brief_args(const struct ifp_event *event, struct ifp_buf *scratch)
+struct ifp_str ifp_brief_args(
+	enum ifp_event_source source, struct ifp_str args, struct ifp_buf *scratch)
 {
 	uint32_t at = 0;
-	bool own = event->source == IFP_SOURCE_MARK || event->source == IFP_SOURCE_NVTX;
+	bool own = source == IFP_SOURCE_MARK || source == IFP_SOURCE_NVTX;
 	struct ifp_str key, value;
 
-	if (own && event->args.len_bytes <= IFP_BRIEF_ARGS_BYTES)
-		return event->args;
+	if (own && args.len_bytes <= IFP_BRIEF_ARGS_BYTES)
+		return args;
 	ifp_buf_clear(scratch);
-	while (ifp_args_next(event->args, &at, &key, &value))
+	while (ifp_args_next(args, &at, &key, &value))
 		if (key.len_bytes && (own || !is_left_out(key)))
 			append_member(scratch, key, value);
 	if (scratch->len_bytes)

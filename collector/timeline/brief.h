@@ -24,7 +24,8 @@ struct ifp_str ifp_brief_text(struct ifp_str text, uint32_t max_bytes, struct if
  * whole as long as they fit into IFP_BRIEF_ARGS_BYTES. In scratch, which is emptied; empty when
  * nothing is left.
  */
-struct ifp_str ifp_brief_args(const struct ifp_event *event, struct ifp_buf *scratch);
+struct ifp_str ifp_brief_args(
+	enum ifp_event_source source, struct ifp_str args, struct ifp_buf *scratch);
 
 /* "217 ns", "1.2 ms", at most IFP_BRIEF_DURATION_BYTES. */
 void ifp_brief_duration(struct ifp_buf *out, int64_t ns);

@@ -18,7 +18,7 @@ static struct ifp_str text_of(const struct ifp_buf *buf)
 /* A failure is forgotten when a buffer is cleared. */
 static void remember(struct ifp_element_texts *texts)
 {
-	texts->failed |= texts->name.failed || texts->args.failed;
+	texts->failed |= texts->name.failed || texts->args.failed || texts->whole.failed;
 }
 
 static void append_duration(struct ifp_buf *out, int64_t ns)
@@ -103,21 +103,23 @@ static void describe_event(const struct ifp_scene *scene, const struct ifp_slice
 {
 	const struct ifp_step *step = ifp_steps_at(&scene->view.steps, slice->start_ns);
 	const struct ifp_event *event;
+	struct ifp_str args;
 
 	out->kind = IFP_SINK_EVENT;
 	out->event = &scene->view.loaded.events[slice->event];
 	event = &out->event->event;
+	args = ifp_rank_events_args(&scene->view.loaded, out->event, &texts->whole);
 	out->category = event->category;
 	out->step = step ? step->number : -1;
 	if (!brief) {
 		out->name = event->name;
-		out->args = event->args;
+		out->args = args;
 		out->extra = event->extra;
 	} else {
 		out->name = ifp_brief_text(event->name, IFP_BRIEF_NAME_BYTES, &texts->name);
-		out->args = ifp_brief_args(event, &texts->args);
-		remember(texts);
+		out->args = ifp_brief_args(event->source, args, &texts->args);
 	}
+	remember(texts);
 }
 
 struct ifp_sink_slice ifp_element_slice(
@@ -178,7 +180,7 @@ struct ifp_sink_moment ifp_element_moment(
 	out.name = ifp_brief_text(out.name, IFP_BRIEF_NAME_BYTES, &texts->name);
 	/* The args of a counter are its values. */
 	if (!counter)
-		out.args = ifp_brief_args(&timed->event, &texts->args);
+		out.args = ifp_brief_args(timed->event.source, timed->event.args, &texts->args);
 	remember(texts);
 	return out;
 }
@@ -261,4 +263,5 @@ void ifp_element_texts_free(struct ifp_element_texts *texts)
 {
 	ifp_buf_free(&texts->name);
 	ifp_buf_free(&texts->args);
+	ifp_buf_free(&texts->whole);
 }

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 struct ifp_element_texts {
-	struct ifp_buf name, args;
+	struct ifp_buf name, args, whole;
 	bool failed; /* some text did not find memory, and was cut */
 };
 

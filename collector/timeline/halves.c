@@ -162,6 +162,7 @@ static int make_slice(
 		err = remove_phase(joining, &first->event);
 	if (err)
 		return err;
+	first->look = 0;
 	first->event.kind = IFP_EVENT_SLICE;
 	first->dur_ns = second->start_ns - first->start_ns;
 	if (__builtin_sub_overflow(second->event.start, first->event.start, &first->event.dur))
@@ -182,6 +183,7 @@ static int take(struct joining *joining, uint64_t i)
 		return 0;
 	if (role == ROLE_MOMENT) {
 		err = remove_phase(joining, &events[i].event);
+		events[i].look = 0;
 		events[i].event.kind = IFP_EVENT_INSTANT;
 		return err;
 	}
@@ -245,8 +247,13 @@ static int settle(struct ifp_rank_events *events)
 int ifp_halves_join(struct ifp_rank_events *events, struct ifp_arena *texts)
 {
 	struct joining joining = {.events = events->events, .texts = texts};
+	bool halves = false;
 	int err = 0;
 
+	for (uint64_t i = 0; i < events->count && !halves; i++)
+		halves = role_of(&events->events[i].event) != ROLE_OTHER;
+	if (!halves)
+		return 0;
 	joining.below = calloc(events->count + 1, sizeof(*joining.below));
 	if (!joining.below)
 		return ifp_fail(-ENOMEM, "out of memory for the halves of slices");

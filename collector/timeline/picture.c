@@ -188,7 +188,7 @@ static int read_scene(void *context, uint32_t i, void **out)
 	scene = calloc(1, sizeof(*scene));
 	if (!scene)
 		return ifp_fail(-ENOMEM, "draw a timeline: out of memory");
-	err = ifp_scene_read(drawing->run, i, scene);
+	err = ifp_scene_read(drawing->run, i, drawing->pen.sink->lean, scene);
 	if (err)
 		free(scene);
 	else

@@ -53,9 +53,13 @@ static void drop_misplaced(struct ifp_rank_view *view)
 	struct ifp_rank_events *loaded = &view->loaded;
 	uint64_t kept = 0;
 
-	for (uint64_t i = 0; i < loaded->count; i++)
-		if (is_placed(view->rank, &loaded->events[i]))
-			loaded->events[kept++] = loaded->events[i];
+	for (uint64_t i = 0; i < loaded->count; i++) {
+		if (!is_placed(view->rank, &loaded->events[i]))
+			continue;
+		if (kept != i)
+			loaded->events[kept] = loaded->events[i];
+		kept++;
+	}
 	view->misplaced = loaded->count - kept;
 	loaded->count = kept;
 }
@@ -76,10 +80,11 @@ static int find_lanes(struct ifp_rank_view *view)
 	return 0;
 }
 
-int ifp_rank_view_read(struct ifp_run *run, uint32_t i, struct ifp_rank_view *view)
+int ifp_rank_view_read(struct ifp_run *run, uint32_t i,
+	bool (*wants_args)(const struct ifp_event *look), struct ifp_rank_view *view)
 {
 	IFP_CLEANUP_RANK_VIEW struct ifp_rank_view loading = {.rank = ifp_run_rank(run, i)};
-	int err = ifp_run_read_events(run, i, &loading.loaded);
+	int err = ifp_run_read_events(run, i, wants_args, &loading.loaded);
 
 	drop_misplaced(&loading);
 	if (!err)
@@ -99,7 +104,7 @@ int ifp_rank_view_read(struct ifp_run *run, uint32_t i, struct ifp_rank_view *vi
 
 int ifp_rank_view_load(struct ifp_run *run, uint32_t i, struct ifp_rank_view *view)
 {
-	int err = ifp_rank_view_read(run, i, view);
+	int err = ifp_rank_view_read(run, i, NULL, view);
 
 	return err ? err : ifp_run_report_damage(run, i);
 }

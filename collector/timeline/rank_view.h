@@ -28,7 +28,8 @@ struct ifp_rank_view {
 /* Rank i of the run, by its place, not its number. */
 int ifp_rank_view_load(struct ifp_run *run, uint32_t i, struct ifp_rank_view *view);
 /* The same as ifp_run_read_events() is to ifp_run_load_events(). */
-int ifp_rank_view_read(struct ifp_run *run, uint32_t i, struct ifp_rank_view *view);
+int ifp_rank_view_read(struct ifp_run *run, uint32_t i,
+	bool (*wants_args)(const struct ifp_event *look), struct ifp_rank_view *view);
 void ifp_rank_view_free(struct ifp_rank_view *view);
 
 #define IFP_CLEANUP_RANK_VIEW IFP_CLEANUP(ifp_rank_view_free)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/timeline/scene.h"
 
+#include "collector/analyse/activity.h"
 #include "core/error.h"
 
 #include <errno.h>
@@ -133,10 +134,23 @@ static int order_lanes(struct ifp_scene *scene)
 	return 0;
 }
 
-int ifp_scene_read(struct ifp_run *run, uint32_t i, struct ifp_scene *scene)
+/* What is looked into, whatever is drawn. */
+static bool needs_args(const struct ifp_event *look)
+{
+	struct ifp_str name;
+	bool device;
+
+	if (look->kind == IFP_EVENT_FLOW_START || look->kind == IFP_EVENT_FLOW_STEP ||
+		look->kind == IFP_EVENT_FLOW_END)
+		return false;
+	return look->kind != IFP_EVENT_SLICE || look->source != IFP_SOURCE_KINETO ||
+	       ifp_activity_is_collective(look, &name, &device);
+}
+
+int ifp_scene_read(struct ifp_run *run, uint32_t i, bool lean, struct ifp_scene *scene)
 {
 	IFP_CLEANUP_SCENE struct ifp_scene loading = {0};
-	int err = ifp_rank_view_read(run, i, &loading.view);
+	int err = ifp_rank_view_read(run, i, lean ? needs_args : NULL, &loading.view);
 
 	if (!err)
 		err = add_slices(&loading);
@@ -160,7 +174,7 @@ int ifp_scene_read(struct ifp_run *run, uint32_t i, struct ifp_scene *scene)
 
 int ifp_scene_load(struct ifp_run *run, uint32_t i, struct ifp_scene *scene)
 {
-	int err = ifp_scene_read(run, i, scene);
+	int err = ifp_scene_read(run, i, false, scene);
 
 	return err ? err : ifp_run_report_damage(run, i);
 }

@@ -30,8 +30,11 @@ struct ifp_scene {
 
 /* Rank i of the run, by its place; it has a map. */
 int ifp_scene_load(struct ifp_run *run, uint32_t i, struct ifp_scene *scene);
-/* The same as ifp_run_read_events() is to ifp_run_load_events(). */
-int ifp_scene_read(struct ifp_run *run, uint32_t i, struct ifp_scene *scene);
+/*
+ * The same as ifp_run_read_events() is to ifp_run_load_events(). lean: without the args of slices
+ * and arrows, but for those of collectives and of the program's own.
+ */
+int ifp_scene_read(struct ifp_run *run, uint32_t i, bool lean, struct ifp_scene *scene);
 void ifp_scene_free(struct ifp_scene *scene);
 
 #define IFP_CLEANUP_SCENE IFP_CLEANUP(ifp_scene_free)

@@ -136,6 +136,8 @@ struct ifp_sink {
 	/* In front of what the ledger says was left out: of this format ("merged/"), and of all
 	 * that is drawn with it ("merged/, ranks/"). */
 	const char *label, *label_of_all;
+	bool lean; /* takes the args from the elements alone: those of slice->event may be missing
+		    */
 	struct ifp_budget budget;
 	struct ifp_shown shown; /* the picture says here what it showed */
 	int err;		/* the first one of a call; close() gives it */

@@ -65,7 +65,7 @@ static void cleanup_measured(struct measured **measured)
 static int measure_scene(const struct measuring *measuring, uint32_t i, struct measured *measured)
 {
 	IFP_CLEANUP_COUNTERS struct ifp_counters counters = {0};
-	int err = ifp_scene_read(measuring->run, i, &measured->scene);
+	int err = ifp_scene_read(measuring->run, i, measuring->sink->lean, &measured->scene);
 
 	if (!err)
 		err = ifp_survey_counters(measuring->run, i, &measured->scene, &counters);

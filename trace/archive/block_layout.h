@@ -135,6 +135,14 @@ static inline void *ifp_arena_zeroed(struct ifp_arena *arena, size_t count, size
 			return ifp_fail(-ENOMEM, "no memory for the tables of a block");           \
 	} while (0)
 
+/* The same without zeros, for what is filled at once. */
+#define IFP_TAKE_ARRAY(arena, p, count)                                                            \
+	do {                                                                                       \
+		(p) = ifp_arena_alloc((arena), (size_t)(count) * sizeof(*(p)) + 1);                \
+		if (!(p))                                                                          \
+			return ifp_fail(-ENOMEM, "no memory for the tables of a block");           \
+	} while (0)
+
 /* What has been seen so far, the same on both sides. */
 struct ifp_block_state {
 	uint64_t start, correlation;

@@ -55,7 +55,7 @@ static int take_values(struct reader *reader, uint64_t count, uint64_t **values)
 		return ifp_fail(-EBADMSG, "a block with more than %u numbers in its args",
 			IFP_BLOCK_MAX_VALUES);
 	reader->value_count += (uint32_t)count;
-	IFP_TAKE_ZEROED(&reader->tables->arena, *values, count);
+	IFP_TAKE_ARRAY(&reader->tables->arena, *values, count);
 	return 0;
 }
 
@@ -68,9 +68,9 @@ static int read_variants(struct reader *reader)
 	uint32_t *template, *first, *order;
 
 	IFP_TAKE_ZEROED(&tables->arena, tables->variants, variants);
-	IFP_TAKE_ZEROED(&tables->arena, template, variants);
-	IFP_TAKE_ZEROED(&tables->arena, first, templates + 1);
-	IFP_TAKE_ZEROED(&tables->arena, order, variants);
+	IFP_TAKE_ZEROED(&tables->passing, template, variants);
+	IFP_TAKE_ZEROED(&tables->passing, first, templates + 1);
+	IFP_TAKE_ZEROED(&tables->passing, order, variants);
 	for (uint32_t v = 0; v < variants; v++)
 		template[v] = get_fresh(&in, &fresh, templates);
 	if (in.tokens.failed)
@@ -122,12 +122,16 @@ static int read_sequence(struct reader *reader)
 	struct ifp_block_tables *tables = reader->tables;
 	struct ifp_unpack in = series(reader, IFP_SECTION_SEQUENCE);
 	uint32_t shapes = tables->counts[IFP_TABLE_SHAPES];
+	uint32_t events = tables->counts[IFP_TABLE_EVENTS];
 	struct ifp_block_sequence *sequence;
+	uint64_t *codes;
 
-	IFP_TAKE_ZEROED(&tables->arena, sequence, 1);
-	IFP_TAKE_ZEROED(&tables->arena, tables->sequence, tables->counts[IFP_TABLE_EVENTS]);
-	for (uint32_t i = 0; i < tables->counts[IFP_TABLE_EVENTS]; i++) {
-		uint64_t code = ifp_unpack_get(&in);
+	IFP_TAKE_ZEROED(&tables->passing, sequence, 1);
+	IFP_TAKE_ARRAY(&tables->passing, tables->sequence, events);
+	IFP_TAKE_ARRAY(&tables->passing, codes, events);
+	ifp_unpack_series(&in, codes, events);
+	for (uint32_t i = 0; i < events && !in.tokens.failed; i++) {
+		uint64_t code = codes[i];
 		uint32_t guess = *ifp_sequence_slot(sequence), shape;
 
 		if (code == 0)
@@ -136,8 +140,6 @@ static int read_sequence(struct reader *reader)
 			shape = below(&in, sequence->next_fresh, shapes);
 		else
 			shape = below(&in, code - 2, shapes);
-		if (in.tokens.failed)
-			break;
 		tables->sequence[i] = shape;
 		ifp_sequence_step(sequence, shape);
 	}
@@ -149,9 +151,8 @@ static int read_series(struct reader *reader, enum ifp_block_section section, ui
 	uint32_t count = reader->tables->counts[IFP_TABLE_EVENTS];
 	struct ifp_unpack in = series(reader, section);
 
-	IFP_TAKE_ZEROED(&reader->tables->arena, *values, count);
-	for (uint32_t i = 0; i < count; i++)
-		(*values)[i] = ifp_unpack_get(&in);
+	IFP_TAKE_ARRAY(&reader->tables->passing, *values, count);
+	ifp_unpack_series(&in, *values, count);
 	return series_end(&in, "times");
 }
 
@@ -173,8 +174,7 @@ static int read_columns(struct reader *reader)
 			err = take_values(reader, template->uses, &values);
 			if (err)
 				return err;
-			for (uint32_t i = 0; i < template->uses; i++)
-				values[i] = ifp_unpack_get(&in);
+			ifp_unpack_series(&in, values, template->uses);
 			tables->columns[c].values = values;
 		}
 	}
@@ -187,7 +187,7 @@ static int count_uses(struct reader *reader)
 	struct ifp_block_tables *tables = reader->tables;
 	uint32_t tracks = tables->counts[IFP_TABLE_TRACKS], sum = 0;
 
-	IFP_TAKE_ZEROED(&tables->arena, tables->track_next, tracks);
+	IFP_TAKE_ZEROED(&tables->passing, tables->track_next, tracks);
 	for (uint32_t i = 0; i < tables->counts[IFP_TABLE_EVENTS]; i++) {
 		const struct ifp_block_shape *shape = &tables->shapes[tables->sequence[i]];
 

@@ -108,14 +108,14 @@ static int load_sections(struct reader *reader, struct ifp_cursor *head)
 	return err;
 }
 
-static int read_texts(struct reader *reader, struct ifp_arena *texts)
+static int read_texts(struct reader *reader)
 {
 	struct ifp_block_tables *tables = reader->tables;
 	struct ifp_cursor *lengths = &reader->section[IFP_SECTION_TEXT_LENGTHS];
 	const struct ifp_cursor *from = &reader->section[IFP_SECTION_TEXTS];
 	uint32_t count = tables->counts[IFP_TABLE_TEXTS] + tables->counts[IFP_TABLE_TEMPLATES];
 	size_t left = from->len_bytes;
-	char *copy = ifp_arena_alloc(texts, from->len_bytes + 1);
+	char *copy = ifp_arena_alloc(&tables->arena, from->len_bytes + 1);
 
 	if (from->len_bytes > IFP_BLOCK_MAX_RAW_BYTES + tables->counts[IFP_TABLE_TEMPLATES])
 		return malformed("too much text");
@@ -204,6 +204,34 @@ static int count_slots(struct reader *reader, uint32_t *slot_count)
 	return 0;
 }
 
+static uint32_t before_slot(const struct ifp_block_tables *tables,
+	const struct ifp_block_template *template, uint32_t slot)
+{
+	if (!slot)
+		return IFP_BEFORE_NOTHING;
+	return tables->slots[template->first_slot + slot - 1] == IFP_NO_COLUMN
+		       ? template->of_variant - 1
+		       : IFP_BEFORE_COLUMN;
+}
+
+static void read_slot(struct reader *reader, struct ifp_block_template *template, uint32_t slot)
+{
+	struct ifp_block_tables *tables = reader->tables;
+	struct ifp_cursor *in = &reader->section[IFP_SECTION_TABLES];
+	uint32_t code = read_byte_below(in, 1 + IFP_COLUMN_MODES);
+	struct ifp_block_column *column = &tables->columns[tables->column_count];
+
+	if (code == IFP_SLOT_OF_VARIANT) {
+		tables->slots[template->first_slot + slot] = IFP_NO_COLUMN;
+		template->of_variant++;
+		return;
+	}
+	column->mode = (enum ifp_column_mode)(code - 1);
+	column->key = read_below(in, tables->counts[IFP_TABLE_KEYS]);
+	tables->before[tables->column_count] = before_slot(tables, template, slot);
+	tables->slots[template->first_slot + slot] = tables->column_count++;
+}
+
 static int read_templates(struct reader *reader)
 {
 	struct ifp_block_tables *tables = reader->tables;
@@ -214,30 +242,25 @@ static int read_templates(struct reader *reader)
 	if (err)
 		return err;
 	IFP_TAKE_ZEROED(&tables->arena, tables->slots, slot_count);
+	IFP_TAKE_ZEROED(&tables->arena, tables->slot_at, slot_count);
+	IFP_TAKE_ZEROED(&tables->arena, tables->before, slot_count);
 	IFP_TAKE_ZEROED(&tables->arena, tables->columns, slot_count);
 	for (uint32_t i = 0; i < tables->counts[IFP_TABLE_TEMPLATES]; i++) {
 		struct ifp_block_template *template = &tables->templates[i];
 
-		for (uint32_t slot = 0; slot < template->slots; slot++) {
-			uint32_t code = read_byte_below(in, 1 + IFP_COLUMN_MODES);
-			struct ifp_block_column *column = &tables->columns[tables->column_count];
-
-			if (code == IFP_SLOT_OF_VARIANT) {
-				tables->slots[template->first_slot + slot] = IFP_NO_COLUMN;
-				template->of_variant++;
-				continue;
-			}
-			column->mode = (enum ifp_column_mode)(code - 1);
-			column->key = read_below(in, tables->counts[IFP_TABLE_KEYS]);
-			tables->slots[template->first_slot + slot] = tables->column_count++;
-		}
+		template->first_column = tables->column_count;
+		if (template->slots)
+			ifp_template_find_slots(
+				template->form, &tables->slot_at[template->first_slot]);
+		for (uint32_t slot = 0; slot < template->slots; slot++)
+			read_slot(reader, template, slot);
+		template->column_count = tables->column_count - template->first_column;
 	}
 	return in->failed || in->position_bytes != in->len_bytes ? malformed("malformed templates")
 								 : 0;
 }
 
-int ifp_block_tables_read(const void *payload, size_t len_bytes, struct ifp_block_tables *tables,
-	struct ifp_arena *texts)
+int ifp_block_tables_read(const void *payload, size_t len_bytes, struct ifp_block_tables *tables)
 {
 	IFP_CLEANUP(reader_free) struct reader reader = {.tables = tables};
 	struct ifp_cursor head = ifp_cursor(payload, len_bytes);
@@ -246,7 +269,7 @@ int ifp_block_tables_read(const void *payload, size_t len_bytes, struct ifp_bloc
 	if (!err)
 		err = load_sections(&reader, &head);
 	if (!err)
-		err = read_texts(&reader, texts);
+		err = read_texts(&reader);
 	if (!err)
 		err = read_lanes(&reader);
 	if (!err)
@@ -261,4 +284,5 @@ int ifp_block_tables_read(const void *payload, size_t len_bytes, struct ifp_bloc
 void ifp_block_tables_free(struct ifp_block_tables *tables)
 {
 	ifp_arena_free(&tables->arena);
+	ifp_arena_free(&tables->passing);
 }

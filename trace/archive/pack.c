@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/archive/pack.h"
 
+#include <endian.h>
+
 #define SMALL_VALUES 8u /* tokens below are the values themselves */
 #define LEAST_LENGTH 4u /* bits of the smallest value above */
 #define LAST_TOKEN (SMALL_VALUES + 4u * (64u - LEAST_LENGTH) + 3u)
@@ -51,7 +53,8 @@ void ifp_pack_free(struct ifp_pack *pack)
 	ifp_buf_free(&pack->bits);
 }
 
-static uint64_t get_bits(struct ifp_unpack *unpack, unsigned int count)
+/* The slow way, up to the last bit. */
+static uint64_t get_bits_near_end(struct ifp_unpack *unpack, unsigned int count)
 {
 	uint64_t value = 0;
 	unsigned int have = 0;
@@ -72,9 +75,28 @@ static uint64_t get_bits(struct ifp_unpack *unpack, unsigned int count)
 	return value;
 }
 
-uint64_t ifp_unpack_get(struct ifp_unpack *unpack)
+/* count: 1 to 61. */
+static inline uint64_t get_bits(struct ifp_unpack *unpack, unsigned int count)
 {
-	unsigned int token = ifp_cursor_u8(&unpack->tokens), left;
+	unsigned int skip = (unsigned int)(unpack->bits_at % 8);
+	const uint8_t *from;
+	uint64_t value;
+
+	/* Nine bytes have all of them. */
+	if (unpack->bits_len - unpack->bits_at < 9 * 8)
+		return get_bits_near_end(unpack, count);
+	from = unpack->bits + unpack->bits_at / 8;
+	memcpy(&value, from, sizeof(value));
+	value = le64toh(value) >> skip;
+	if (skip)
+		value |= (uint64_t)from[8] << (64 - skip);
+	unpack->bits_at += count;
+	return value & ((UINT64_C(1) << count) - 1);
+}
+
+static inline uint64_t unpack_token(struct ifp_unpack *unpack, unsigned int token)
+{
+	unsigned int left;
 
 	if (token < SMALL_VALUES)
 		return token;
@@ -85,4 +107,20 @@ uint64_t ifp_unpack_get(struct ifp_unpack *unpack)
 	token -= SMALL_VALUES;
 	left = token / 4 + LEAST_LENGTH - 3;
 	return (uint64_t)(4 + token % 4) << left | get_bits(unpack, left);
+}
+
+uint64_t ifp_unpack_get(struct ifp_unpack *unpack)
+{
+	return unpack_token(unpack, ifp_cursor_u8(&unpack->tokens));
+}
+
+void ifp_unpack_series(struct ifp_unpack *unpack, uint64_t *values, uint32_t count)
+{
+	const uint8_t *tokens = ifp_cursor_bytes(&unpack->tokens, count);
+	/* The numbers may not alias it: it stays in registers. */
+	struct ifp_unpack in = *unpack;
+
+	for (uint32_t i = 0; i < count; i++)
+		values[i] = tokens ? unpack_token(&in, tokens[i]) : 0;
+	*unpack = in;
 }

@@ -34,6 +34,8 @@ struct ifp_unpack {
 };
 
 uint64_t ifp_unpack_get(struct ifp_unpack *unpack);
+/* As many calls of ifp_unpack_get(). */
+void ifp_unpack_series(struct ifp_unpack *unpack, uint64_t *values, uint32_t count);
 
 /* Signed differences as small unsigned numbers: 0, -1, 1, -2, ... become 0, 1, 2, 3, ... */
 static inline uint64_t ifp_zigzag(uint64_t value, uint64_t predicted)

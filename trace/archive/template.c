@@ -50,16 +50,11 @@ uint32_t ifp_template_slots(struct ifp_str form)
 	return count;
 }
 
-static void append_decimal(struct ifp_buf *text, uint64_t value)
+void ifp_template_find_slots(struct ifp_str form, uint32_t *slot_at)
 {
-	char digits[20];
-	size_t first = sizeof(digits);
-
-	do {
-		digits[--first] = (char)('0' + value % 10);
-		value /= 10;
-	} while (value);
-	ifp_buf_append(text, digits + first, sizeof(digits) - first);
+	for (uint32_t i = 0; i < form.len_bytes; i++)
+		if (form.ptr[i] == SLOT)
+			*slot_at++ = i;
 }
 
 void ifp_template_join(struct ifp_str form, const uint64_t *values, struct ifp_buf *text)
@@ -70,7 +65,7 @@ void ifp_template_join(struct ifp_str form, const uint64_t *values, struct ifp_b
 		if (form.ptr[at] != SLOT)
 			continue;
 		ifp_buf_append(text, form.ptr + literal, at - literal);
-		append_decimal(text, *values++);
+		ifp_buf_append_unsigned(text, *values++, 1);
 		literal = at + 1;
 	}
 	ifp_buf_append(text, form.ptr ? form.ptr + literal : NULL, form.len_bytes - literal);

@@ -46,5 +46,8 @@ uint32_t ifp_template_split(
 /* Number of slots of a template. */
 uint32_t ifp_template_slots(struct ifp_str form);
 
+/* Stores the place of each slot. */
+void ifp_template_find_slots(struct ifp_str form, uint32_t *slot_at);
+
 /* Appends the text. values holds one number per slot. */
 void ifp_template_join(struct ifp_str form, const uint64_t *values, struct ifp_buf *text);

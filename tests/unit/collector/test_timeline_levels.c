@@ -146,7 +146,7 @@ static void assert_args(enum ifp_event_source source, const char *args, const ch
 {
 	IFP_CLEANUP_BUF struct ifp_buf scratch = {0};
 	const struct ifp_event event = {.source = source, .args = ifp_str(args)};
-	struct ifp_str brief = ifp_brief_args(&event, &scratch);
+	struct ifp_str brief = ifp_brief_args(event.source, event.args, &scratch);
 
 	assert_int_equal(brief.len_bytes, strlen(expected));
 	assert_memory_equal(brief.ptr, expected, brief.len_bytes);

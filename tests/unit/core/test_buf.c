@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/buf.h"
+#include "core/decimal.h"
 
 #include "test.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 /*
  * Values whose varints have every length from 1 to 10 bytes, and the extremes of the zigzag form.
@@ -62,6 +66,36 @@ static void assert_word(const char *text, const char *expected)
 	assert_string_equal((const char *)buf.data, expected);
 }
 
+static void assert_decimal(uint64_t value)
+{
+	IFP_CLEANUP_BUF struct ifp_buf buf = {0};
+	char expected[32], padded[32];
+	int len = snprintf(expected, sizeof(expected), "%" PRIu64, value);
+
+	assert_int_equal(ifp_decimal_digits(value), len);
+	ifp_buf_append_unsigned(&buf, value, 1);
+	assert_int_equal(buf.len_bytes, len);
+	assert_memory_equal(buf.data, expected, (size_t)len);
+	ifp_buf_clear(&buf);
+	ifp_buf_append_unsigned(&buf, value, 20);
+	snprintf(padded, sizeof(padded), "%020" PRIu64, value);
+	assert_int_equal(buf.len_bytes, 20);
+	assert_memory_equal(buf.data, padded, 20);
+}
+
+/* Numbers around every power of two and of ten. */
+static void numbers_are_written_as_printf_does(void **state)
+{
+	(void)state;
+	for (unsigned int bit = 0; bit < 64; bit++)
+		for (uint64_t near = 0; near < 3; near++)
+			assert_decimal((UINT64_C(1) << bit) - 1 + near);
+	for (uint64_t power = 1; power <= UINT64_MAX / 10; power *= 10)
+		for (uint64_t near = 0; near < 3; near++)
+			assert_decimal(10 * power - 1 + near);
+	assert_decimal(UINT64_MAX);
+}
+
 static void words_of_a_shell_are_quoted_where_they_have_to_be(void **state)
 {
 	(void)state;
@@ -79,6 +113,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(varints_come_back),
 		cmocka_unit_test(reading_past_the_end_fails_and_stays_failed),
+		cmocka_unit_test(numbers_are_written_as_printf_does),
 		cmocka_unit_test(words_of_a_shell_are_quoted_where_they_have_to_be),
 		cmocka_unit_test(varint_longer_than_ten_bytes_is_refused),
 	};

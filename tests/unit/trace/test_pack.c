@@ -36,6 +36,28 @@ static void numbers_of_every_length_come_back(void **state)
 	ifp_pack_free(&pack);
 }
 
+static void a_series_is_its_numbers(void **state)
+{
+	struct ifp_pack pack = {0};
+	struct ifp_unpack one_by_one, at_once;
+	uint64_t values[192];
+
+	(void)state;
+	for (uint64_t i = 0; i < 192; i++)
+		ifp_pack_put(&pack, i * i * UINT64_C(0x9e3779b97f4a7c15) >> i % 64);
+	ifp_pack_end(&pack);
+	one_by_one = at_once = unpack(&pack);
+	ifp_unpack_series(&at_once, values, 192);
+	for (uint64_t i = 0; i < 192; i++) {
+		assert_int_equal(values[i], i * i * UINT64_C(0x9e3779b97f4a7c15) >> i % 64);
+		assert_int_equal(ifp_unpack_get(&one_by_one), values[i]);
+	}
+	assert_false(at_once.tokens.failed);
+	ifp_unpack_series(&at_once, values, 1);
+	assert_true(at_once.tokens.failed);
+	ifp_pack_free(&pack);
+}
+
 static void missing_bits_and_impossible_tokens_fail(void **state)
 {
 	const uint8_t tokens[] = {8, 255};
@@ -106,6 +128,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_of_every_length_come_back),
+		cmocka_unit_test(a_series_is_its_numbers),
 		cmocka_unit_test(missing_bits_and_impossible_tokens_fail),
 		cmocka_unit_test(differences_of_extremes_come_back),
 		cmocka_unit_test(numbers_are_cut_out_of_texts),
