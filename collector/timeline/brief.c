@@ -84,12 +84,20 @@ static void append_cut(struct ifp_buf *out, struct ifp_str value)
 	ifp_buf_append_text(out, ELLIPSIS "\"");
 }
 
-static bool is_left_out(struct ifp_str key)
+bool ifp_brief_leaves_out(struct ifp_str key)
 {
 	for (size_t i = 0; i < IFP_ARRAY_SIZE(left_out); i++)
 		if (ifp_str_equal(key, left_out[i]))
 			return true;
 	return false;
+}
+
+void ifp_brief_value(struct ifp_buf *out, struct ifp_str value)
+{
+	if (value.len_bytes <= IFP_BRIEF_VALUE_BYTES)
+		ifp_buf_append(out, value.ptr, value.len_bytes);
+	else
+		append_cut(out, value);
 }
 
 static void append_member(struct ifp_buf *out, struct ifp_str key, struct ifp_str value)
@@ -99,10 +107,7 @@ static void append_member(struct ifp_buf *out, struct ifp_str key, struct ifp_st
 	ifp_buf_append_text(out, before ? ",\"" : "{\"");
 	ifp_buf_append(out, key.ptr, key.len_bytes);
 	ifp_buf_append_text(out, "\":");
-	if (value.len_bytes <= IFP_BRIEF_VALUE_BYTES)
-		ifp_buf_append(out, value.ptr, value.len_bytes);
-	else
-		append_cut(out, value);
+	ifp_brief_value(out, value);
 	if (out->len_bytes >= IFP_BRIEF_ARGS_BYTES)
 		out->len_bytes = before;
 }
@@ -118,7 +123,7 @@ struct ifp_str ifp_brief_args(
 		return args;
 	ifp_buf_clear(scratch);
 	while (ifp_args_next(args, &at, &key, &value))
-		if (key.len_bytes && (own || !is_left_out(key)))
+		if (key.len_bytes && (own || !ifp_brief_leaves_out(key)))
 			append_member(scratch, key, value);
 	if (scratch->len_bytes)
 		ifp_buf_append_u8(scratch, '}');

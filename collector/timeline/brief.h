@@ -27,5 +27,10 @@ struct ifp_str ifp_brief_text(struct ifp_str text, uint32_t max_bytes, struct if
 struct ifp_str ifp_brief_args(
 	enum ifp_event_source source, struct ifp_str args, struct ifp_buf *scratch);
 
+/* What such args do not have. */
+bool ifp_brief_leaves_out(struct ifp_str key);
+/* Appends a value as it stands in them. */
+void ifp_brief_value(struct ifp_buf *out, struct ifp_str value);
+
 /* "217 ns", "1.2 ms", at most IFP_BRIEF_DURATION_BYTES. */
 void ifp_brief_duration(struct ifp_buf *out, int64_t ns);

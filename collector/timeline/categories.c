@@ -40,6 +40,7 @@ const struct ifp_category *ifp_category_find(struct ifp_str name)
 {
 	for (size_t i = 0; i < IFP_ARRAY_SIZE(categories); i++)
 		if (categories[i].name_bytes == name.len_bytes &&
+			categories[i].name[0] == (name.ptr[0] | 0x20) &&
 			!strncasecmp(categories[i].name, name.ptr, name.len_bytes))
 			return &categories[i];
 	return NULL;

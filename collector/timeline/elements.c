@@ -145,6 +145,24 @@ struct ifp_sink_slice ifp_element_slice(
 	return out;
 }
 
+struct ifp_sink_slice ifp_element_outline(const struct ifp_scene *scene, uint32_t i)
+{
+	const struct ifp_slice *slice = &scene->slices.items[i];
+	const struct ifp_timed_event *timed = &scene->view.loaded.events[slice->event];
+
+	return (struct ifp_sink_slice){
+		.kind = IFP_SINK_EVENT,
+		.lane = lane_of(scene, slice),
+		.start_ns = slice->start_ns,
+		.dur_ns = slice->dur_ns,
+		.name = timed->event.name,
+		.category = timed->event.category,
+		.extra = timed->event.extra,
+		.event = timed,
+		.step = -1,
+	};
+}
+
 struct ifp_sink_moment ifp_element_step_end(
 	const struct ifp_scene *scene, uint32_t i, struct ifp_element_texts *texts)
 {

@@ -29,6 +29,9 @@ struct ifp_sink_lane ifp_element_lane(
 struct ifp_sink_slice ifp_element_slice(
 	const struct ifp_scene *scene, uint32_t i, bool brief, struct ifp_element_texts *texts);
 
+/* The same of an event, without what takes time to make: args, and the step that it is in. */
+struct ifp_sink_slice ifp_element_outline(const struct ifp_scene *scene, uint32_t i);
+
 /* The end of step i, of which only that is known. */
 struct ifp_sink_moment ifp_element_step_end(
 	const struct ifp_scene *scene, uint32_t i, struct ifp_element_texts *texts);

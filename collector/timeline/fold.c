@@ -3,6 +3,7 @@
 
 #include "collector/timeline/brief.h"
 #include "core/array.h"
+#include "core/decimal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -231,29 +232,21 @@ void ifp_fold_write(struct ifp_fold *fold)
 	ifp_buf_append_u8(&fold->args, '}');
 }
 
-static uint64_t digits(uint64_t number)
-{
-	uint64_t count = 1;
-
-	for (; number >= 10; number /= 10)
-		count++;
-	return count;
-}
-
 #define TEXT_BYTES(text) (sizeof(text) - 1)
 
 uint64_t ifp_fold_most_name_bytes(const struct ifp_fold_bounds *bounds)
 {
 	/* Steps may have numbers of any size. */
-	return digits(bounds->events) +
+	return ifp_decimal_digits(bounds->events) +
 	       (bounds->of_steps ? TEXT_BYTES(" steps,  to ") + 2 * 20
 				 : TEXT_BYTES(" events, mostly ") + bounds->name_bytes);
 }
 
 uint64_t ifp_fold_most_args_bytes(const struct ifp_fold_bounds *bounds)
 {
-	uint64_t count = digits(bounds->events);
-	uint64_t busy = digits((uint64_t)bounds->extent_ns / IFP_NS_PER_US) + TEXT_BYTES(".000");
+	uint64_t count = ifp_decimal_digits(bounds->events);
+	uint64_t busy = ifp_decimal_digits((uint64_t)bounds->extent_ns / IFP_NS_PER_US) +
+			TEXT_BYTES(".000");
 	uint64_t category = TEXT_BYTES(",\"\":{\"events\":,\"busy_us\":}") + count + busy;
 	uint64_t name =
 		TEXT_BYTES(",\" x \"") + bounds->name_bytes + count + IFP_BRIEF_DURATION_BYTES;

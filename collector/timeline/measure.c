@@ -2,6 +2,7 @@
 #include "collector/timeline/measure.h"
 
 #include "collector/timeline/fold_bounds.h"
+#include "collector/timeline/outline.h"
 #include "core/error.h"
 
 #include <errno.h>
@@ -11,11 +12,13 @@ struct measuring {
 	const struct ifp_scene *scene;
 	uint32_t rank_order;
 	struct ifp_fold_limits limits;
+	struct ifp_outlines outlines;
 };
 
 static void measuring_free(struct measuring *m)
 {
 	ifp_fold_limits_free(&m->limits);
+	ifp_outlines_free(&m->outlines);
 }
 
 /* level: from which on the slice is shown like this. */
@@ -122,21 +125,54 @@ static void add_element(struct measuring *m, uint16_t level, int64_t brief, int6
 		&m->to->plan, IFP_LEVEL_FULL, IFP_LEVEL_COUNT, (struct ifp_size){full - brief, 0});
 }
 
-static void measure_slice(struct measuring *m, uint32_t i)
+/* What a slice takes with short texts and with whole ones. */
+static void described_bytes(
+	struct measuring *m, uint32_t i, uint16_t shown, int64_t *brief, int64_t *full)
+{
+	struct ifp_sink_slice slice = ifp_element_slice(m->scene, i, true, &m->to->texts);
+
+	*brief = slice_bytes(m->to, &slice, shown);
+	slice = ifp_element_slice(m->scene, i, false, &m->to->texts);
+	*full = slice_bytes(m->to, &slice, IFP_LEVEL_FULL);
+}
+
+/* The same of an event for a sink to which of texts only lengths count. */
+static int outlined_bytes(
+	struct measuring *m, uint32_t i, uint16_t shown, int64_t *brief, int64_t *full)
+{
+	struct ifp_sink_slice slice = ifp_element_outline(m->scene, i), cut = slice;
+	int err = ifp_outlines_of(
+		&m->outlines, slice.event, &cut.name.len_bytes, &cut.args.len_bytes);
+
+	if (err)
+		return err;
+	cut.extra = (struct ifp_str){0};
+	slice.args.len_bytes = slice.event->args_bytes ? slice.event->args_bytes
+						       : slice.event->event.args.len_bytes;
+	*brief = slice_bytes(m->to, &cut, shown);
+	*full = slice_bytes(m->to, &slice, IFP_LEVEL_FULL);
+	return 0;
+}
+
+static int measure_slice(struct measuring *m, uint32_t i)
 {
 	uint16_t first, end, shown = m->scene->nodes.items[i].shown;
-	struct ifp_sink_slice slice;
-	int64_t brief;
+	int64_t brief, full;
+	int err = 0;
 
 	if (shown == IFP_LEVEL_NEVER)
-		return;
-	slice = ifp_element_slice(m->scene, i, true, &m->to->texts);
-	brief = slice_bytes(m->to, &slice, shown);
-	slice = ifp_element_slice(m->scene, i, false, &m->to->texts);
-	add_element(m, shown, brief, slice_bytes(m->to, &slice, IFP_LEVEL_FULL));
+		return 0;
+	if (m->to->sink->lean && m->scene->slices.items[i].event != IFP_SLICE_NONE)
+		err = outlined_bytes(m, i, shown, &brief, &full);
+	else
+		described_bytes(m, i, shown, &brief, &full);
+	if (err)
+		return err;
+	add_element(m, shown, brief, full);
 	ifp_nodes_fold_levels(&m->scene->nodes, &m->scene->slices, i, &first, &end);
 	if (first < end)
 		ifp_plan_add(&m->to->plan, first, end, (struct ifp_size){fold_bytes(m, i), 1});
+	return 0;
 }
 
 static void measure_step_ends(struct measuring *m)
@@ -179,20 +215,22 @@ static void measure_flows(struct measuring *m)
 
 int ifp_measure_scene(struct ifp_measure *measure, struct ifp_scene *scene, uint32_t rank_order)
 {
-	IFP_CLEANUP(measuring_free) struct measuring m = {measure, scene, rank_order, {0}};
+	IFP_CLEANUP(measuring_free) struct measuring m = {measure, scene, rank_order, {0}, {0}};
 	int err = ifp_fold_limits_find(scene, &m.limits);
 
+	if (!err)
+		err = ifp_outlines_begin(&scene->view.loaded, &m.outlines);
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < scene->view.lanes.count; i++)
 		scene->view.lanes.rows[i].first_tid = IFP_MEASURE_MAX_LANE - IFP_MAX_SUBLANES;
 	measure_lanes(&m);
-	for (uint32_t i = 0; i < scene->slices.count; i++)
-		measure_slice(&m, i);
+	for (uint32_t i = 0; i < scene->slices.count && !err; i++)
+		err = measure_slice(&m, i);
 	measure_step_ends(&m);
 	measure_moments(&m);
 	measure_flows(&m);
-	return 0;
+	return err;
 }
 
 int ifp_measure_end(struct ifp_measure *measure)

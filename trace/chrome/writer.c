@@ -3,6 +3,7 @@
 
 #include "core/buf.h"
 #include "core/cleanup.h"
+#include "core/decimal.h"
 #include "core/error.h"
 #include "trace/output.h"
 
@@ -141,18 +142,10 @@ void ifp_chrome_writer_add(
 		flush(writer);
 }
 
-static uint64_t digits(uint64_t value)
-{
-	uint64_t count = 1;
-
-	for (uint64_t limit = 10; value >= limit && count < 20; limit *= 10)
-		count++;
-	return count;
-}
-
 static uint64_t number_bytes(int64_t value)
 {
-	return value < 0 ? 1 + digits(0 - (uint64_t)value) : digits((uint64_t)value);
+	return value < 0 ? 1 + ifp_decimal_digits(0 - (uint64_t)value)
+			 : ifp_decimal_digits((uint64_t)value);
 }
 
 static uint64_t us_bytes(int64_t ns, int64_t zero_ns)
@@ -160,7 +153,7 @@ static uint64_t us_bytes(int64_t ns, int64_t zero_ns)
 	uint64_t absolute =
 		ns < zero_ns ? (uint64_t)zero_ns - (uint64_t)ns : (uint64_t)ns - (uint64_t)zero_ns;
 
-	return (ns < zero_ns) + digits(absolute / 1000) + sizeof(".000") - 1;
+	return (ns < zero_ns) + ifp_decimal_digits(absolute / 1000) + sizeof(".000") - 1;
 }
 
 #define KEY_BYTES(key) (sizeof(key) - 1)
@@ -179,7 +172,7 @@ uint64_t ifp_chrome_element_bytes(const struct ifp_chrome_element *element)
 	if (element->phase == 'X')
 		bytes += KEY_BYTES(",\"dur\":") + us_bytes(element->dur_ns, 0);
 	if (element->has_id)
-		bytes += KEY_BYTES(",\"id\":") + digits(element->id);
+		bytes += KEY_BYTES(",\"id\":") + ifp_decimal_digits(element->id);
 	if (element->args.len_bytes)
 		bytes += KEY_BYTES(",\"args\":") + element->args.len_bytes;
 	if (element->extra.len_bytes > 2)
