@@ -18,4 +18,7 @@ int ifp_array_reserve(
 
 /* Room for more elements beyond count; items and capacity are the owner's own two variables. */
 #define IFP_ARRAY_RESERVE(items, capacity, count, more, name)                                      \
-	ifp_array_reserve(&(items), sizeof(*(items)), &(capacity), (size_t)(count) + (more), name)
+	((size_t)(count) + (more) <= (capacity)                                                    \
+			? 0                                                                        \
+			: ifp_array_reserve(&(items), sizeof(*(items)), &(capacity),               \
+				  (size_t)(count) + (more), name))

@@ -164,6 +164,8 @@ static uint32_t piece_of_stamp(const struct ifp_line *line, int64_t stamp)
 	uint32_t nearest = 0;
 	__int128 nearest_distance = 0;
 
+	if (line->piece_count == 1)
+		return 0;
 	for (uint32_t i = 0; i < line->piece_count; i++) {
 		uint32_t first = line->pieces[i], last = piece_end(line, i) - 1;
 		__int128 reach_before = i ? span(line, first - 1) / 2 : 0;
@@ -187,13 +189,32 @@ static int64_t clamp(__int128 x)
 	return x > INT64_MAX ? INT64_MAX : x < INT64_MIN ? INT64_MIN : (int64_t)x;
 }
 
+/* rounded(dx * rise / run) for clocks that hardly differ: false where it must be found otherwise.
+ */
+static bool scale_near(__int128 dx, __int128 rise, __int128 run, int64_t *out)
+{
+	const __int128 limit = INT64_C(1) << 61;
+	int64_t product, rest;
+
+	if (dx < 0 || rise < 0 || dx > limit || rise > limit || run > limit ||
+		__builtin_mul_overflow((int64_t)dx, (int64_t)(rise - run), &product) ||
+		__builtin_add_overflow(product, (int64_t)run / 2, &product))
+		return false;
+	rest = product % (int64_t)run;
+	*out = (int64_t)dx + product / (int64_t)run - (rest < 0);
+	return true;
+}
+
 /* y at x on the line through (x0, y0) and (x1, y1), rounded to nearest; slope 1 when x0 = x1. */
 static int64_t interpolate(__int128 x, const __int128 p0[2], const __int128 p1[2])
 {
 	__int128 run = p1[0] - p0[0], rise = p1[1] - p0[1], product;
+	int64_t near;
 
 	if (run <= 0)
 		return clamp(p0[1] + (x - p0[0]));
+	if (scale_near(x - p0[0], rise, run, &near))
+		return clamp(p0[1] + near);
 	if (__builtin_mul_overflow(x - p0[0], rise, &product))
 		return x < p0[0] ? INT64_MIN : INT64_MAX;
 	product += product < 0 ? -run / 2 : run / 2;

@@ -2,7 +2,9 @@
 #include "collector/analyse/activity.h"
 
 #include "collector/analyse/groups.h"
+#include "collector/store/notes.h"
 #include "collector/timeline/steps.h"
+#include "core/array.h"
 #include "core/cleanup.h"
 #include "core/error.h"
 
@@ -17,12 +19,27 @@ struct launch {
 	bool found;
 };
 
+/* What an event may be, by its look. */
+enum {
+	IS_NOTHING = 1,
+	IS_STEP = 2,
+	IS_HOST = 4,
+	IS_DEVICE = 8,
+	IS_LAUNCH = 16,
+};
+
+struct pick {
+	const struct ifp_timed_event *timed;
+	uint32_t is;
+};
+
 /* The events of one rank while they are looked through. */
 struct taker {
 	struct ifp_activity *activity;
 	struct ifp_rank_activity *rank;
 	const struct ifp_timed_event *events;
-	uint64_t count;
+	struct pick *picks; /* those that may be something */
+	size_t count, pick_capacity;
 	struct ifp_buf group;	 /* key of the one at hand */
 	struct launch *launches; /* by correlation */
 	size_t launch_count;
@@ -121,9 +138,11 @@ static enum ifp_steps_origin find_origin(const struct taker *t)
 	enum ifp_steps_origin best = IFP_STEPS_NONE;
 	uint64_t step;
 
-	for (uint64_t i = 0; i < t->count && best != IFP_STEPS_MARKS; i++) {
-		enum ifp_steps_origin origin = step_of(&t->events[i].event, &step);
+	for (size_t i = 0; i < t->count && best != IFP_STEPS_MARKS; i++) {
+		enum ifp_steps_origin origin = IFP_STEPS_NONE;
 
+		if (t->picks[i].is & IS_STEP)
+			origin = step_of(&t->picks[i].timed->event, &step);
 		if (origin != IFP_STEPS_NONE && (best == IFP_STEPS_NONE || origin < best))
 			best = origin;
 	}
@@ -132,7 +151,7 @@ static enum ifp_steps_origin find_origin(const struct taker *t)
 
 static bool is_launch(const struct ifp_event *event)
 {
-	return event->kind == IFP_EVENT_SLICE && event->correlation &&
+	return event->kind == IFP_EVENT_SLICE &&
 	       (contains(event->category, "_runtime") || contains(event->category, "_driver"));
 }
 
@@ -159,14 +178,15 @@ static int make_room(struct taker *t)
 	struct ifp_rank_activity *rank = t->rank;
 	struct ifp_arena *arena = &t->activity->arena;
 	size_t marks = 1, host = 1, device = 1;
-	struct ifp_str name;
 	uint64_t step;
 
 	t->origin = find_origin(t);
-	for (uint64_t i = 0; i < t->count; i++) {
-		marks += is_mark(t, &t->events[i].event, &step);
-		host += host_collective(&t->events[i].event, &name);
-		device += device_collective(&t->events[i].event, &name);
+	for (size_t i = 0; i < t->count; i++) {
+		uint32_t is = t->picks[i].is;
+
+		marks += is & IS_STEP && is_mark(t, &t->picks[i].timed->event, &step);
+		host += (is & IS_HOST) != 0;
+		device += (is & IS_DEVICE) != 0;
 	}
 	rank->marks = ifp_arena_alloc(arena, marks * sizeof(*rank->marks));
 	rank->host = ifp_arena_alloc(arena, host * sizeof(*rank->host));
@@ -182,17 +202,17 @@ static int make_room(struct taker *t)
 static void take_marks(struct taker *t)
 {
 	struct ifp_rank_activity *rank = t->rank;
-	struct ifp_str name;
 
-	for (uint64_t i = 0; i < t->count; i++) {
-		const struct ifp_timed_event *timed = &t->events[i];
+	for (size_t i = 0; i < t->count; i++) {
+		const struct ifp_timed_event *timed = t->picks[i].timed;
+		uint32_t is = t->picks[i].is;
 		const struct ifp_event *event = &timed->event;
 		uint64_t last = rank->mark_count ? rank->marks[rank->mark_count - 1].step : 0, step;
 
-		if (is_mark(t, event, &step) && step > last)
+		if (is & IS_STEP && is_mark(t, event, &step) && step > last)
 			rank->marks[rank->mark_count++] =
 				(struct ifp_step_mark){step, timed->start_ns + timed->dur_ns};
-		if (device_collective(event, &name) && event->correlation)
+		if (is & IS_DEVICE && event->correlation)
 			t->launches[t->launch_count++].correlation = event->correlation;
 	}
 	for (size_t i = 0; i < t->launch_count; i++)
@@ -202,14 +222,15 @@ static void take_marks(struct taker *t)
 
 static void find_launches(struct taker *t)
 {
-	for (uint64_t i = 0; t->launch_count && i < t->count; i++) {
+	for (size_t i = 0; t->launch_count && i < t->count; i++) {
+		const struct ifp_timed_event *timed = t->picks[i].timed;
 		struct launch *launch;
 
-		if (!is_launch(&t->events[i].event))
+		if (!(t->picks[i].is & IS_LAUNCH) || !timed->event.correlation)
 			continue;
-		launch = find_launch(t, t->events[i].event.correlation);
+		launch = find_launch(t, timed->event.correlation);
 		if (launch) {
-			launch->start_ns = t->events[i].start_ns;
+			launch->start_ns = timed->start_ns;
 			launch->found = true;
 		}
 	}
@@ -289,22 +310,76 @@ static int compare_collectives(const void *a, const void *b)
 	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
+static uint32_t what_is(const struct ifp_event *event)
+{
+	struct ifp_event with_number = *event;
+	struct ifp_str name;
+	uint64_t step;
+	uint32_t is = 0;
+
+	/* Whether it has one is not a matter of its look. */
+	with_number.correlation = 1;
+	if (step_of(&with_number, &step) != IFP_STEPS_NONE)
+		is |= IS_STEP;
+	if (host_collective(event, &name))
+		is |= IS_HOST;
+	if (device_collective(event, &name))
+		is |= IS_DEVICE;
+	if (is_launch(event))
+		is |= IS_LAUNCH;
+	return is ? is : IS_NOTHING;
+}
+
+/* Of a rank's events, many of which share their looks, those that may be something. */
+static int pick(struct taker *t, uint64_t count)
+{
+	IFP_CLEANUP_NOTES struct ifp_look_notes notes = {0};
+	uint32_t last_look = 0;
+	int err;
+
+	for (uint64_t i = 0; i < count; i++)
+		last_look = t->events[i].look > last_look ? t->events[i].look : last_look;
+	err = ifp_look_notes_begin(last_look + 1, &notes);
+	for (uint64_t i = 0; i < count && !err; i++) {
+		const struct ifp_timed_event *timed = &t->events[i];
+		uint32_t *is = ifp_look_note(&notes, timed);
+
+		if (!*is)
+			*is = what_is(&timed->event);
+		if (*is == IS_NOTHING)
+			continue;
+		err = IFP_ARRAY_RESERVE(t->picks, t->pick_capacity, t->count, 1, "collectives");
+		if (!err)
+			t->picks[t->count++] = (struct pick){timed, *is};
+	}
+	return err;
+}
+
+static void taker_free(struct taker *t)
+{
+	free(t->picks);
+	ifp_buf_free(&t->group);
+}
+
 int ifp_activity_take(struct ifp_activity *activity, const struct ifp_timed_event *events,
 	uint64_t count, struct ifp_rank_activity *rank)
 {
-	struct taker t = {.activity = activity, .rank = rank, .events = events, .count = count};
+	IFP_CLEANUP(taker_free)
+	struct taker t = {.activity = activity, .rank = rank, .events = events};
 	uint32_t no_group;
-	int err = make_room(&t);
+	int err = pick(&t, count);
 
+	if (!err)
+		err = make_room(&t);
 	if (!err)
 		err = ifp_intern(&activity->groups, ifp_str(""), &no_group);
 	if (err < 0)
 		return err;
 	take_marks(&t);
 	find_launches(&t);
-	for (uint64_t i = 0; !err && i < count; i++)
-		err = take_collective(&t, &events[i]);
-	ifp_buf_free(&t.group);
+	for (size_t i = 0; !err && i < t.count; i++)
+		if (t.picks[i].is & (IS_HOST | IS_DEVICE))
+			err = take_collective(&t, t.picks[i].timed);
 	qsort(rank->host, rank->host_count, sizeof(*rank->host), compare_collectives);
 	qsort(rank->device, rank->device_count, sizeof(*rank->device), compare_collectives);
 	return err;

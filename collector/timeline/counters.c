@@ -2,6 +2,7 @@
 #include "collector/timeline/counters.h"
 
 #include "collector/analyse/activity.h"
+#include "collector/store/notes.h"
 #include "collector/timeline/categories.h"
 #include "collector/timeline/message.h"
 #include "core/array.h"
@@ -25,8 +26,24 @@ struct device {
 	struct ifp_samples memory;
 };
 
+/* What an event counts for, by its look. */
+enum {
+	OF_NOTHING = 1,
+	OF_KERNELS = 2,
+	OF_HOST = 4,   /* a collective there */
+	OF_DEVICE = 8, /* a collective of kernels */
+	OF_MEMORY = 16,
+};
+
+struct pick {
+	uint32_t of;
+	const struct ifp_timed_event *timed;
+};
+
 struct computing {
 	const struct ifp_rank_events *events;
+	struct pick *picks; /* those that count for something */
+	size_t pick_count, pick_capacity;
 	uint32_t max_points;
 	struct ifp_counters made;
 	struct device *devices; /* of kernels, or of memory */
@@ -66,6 +83,7 @@ static void computing_free(struct computing *c)
 {
 	drop_devices(c);
 	free(c->devices);
+	free(c->picks);
 	ifp_counters_free(&c->made);
 }
 
@@ -123,15 +141,49 @@ static int add_track(
 	return err;
 }
 
-static bool is_kernel(const struct ifp_timed_event *timed)
+static bool is_kernel(const struct ifp_event *event)
 {
 	const struct ifp_category *category;
 
-	if (timed->event.kind != IFP_EVENT_SLICE || timed->event.lane.kind != IFP_LANE_STREAM ||
-		timed->dur_ns <= 0)
+	if (event->kind != IFP_EVENT_SLICE || event->lane.kind != IFP_LANE_STREAM)
 		return false;
-	category = ifp_category_find(timed->event.category);
+	category = ifp_category_find(event->category);
 	return category && !strcmp(category->merged, "gpu_kernel");
+}
+
+static uint32_t what_of(const struct ifp_event *event)
+{
+	uint32_t of = 0;
+	struct ifp_str name;
+	bool device;
+
+	if (is_kernel(event))
+		of |= OF_KERNELS;
+	if (ifp_activity_is_collective(event, &name, &device))
+		of |= device ? OF_DEVICE : OF_HOST;
+	if (event->kind == IFP_EVENT_INSTANT && ifp_str_is(event->name, "[memory]"))
+		of |= OF_MEMORY;
+	return of ? of : OF_NOTHING;
+}
+
+static int pick(struct computing *c)
+{
+	IFP_CLEANUP_NOTES struct ifp_look_notes notes = {0};
+	int err = ifp_look_notes_begin(c->events->look_count, &notes);
+
+	for (uint64_t i = 0; i < c->events->count && !err; i++) {
+		const struct ifp_timed_event *timed = &c->events->events[i];
+		uint32_t *of = ifp_look_note(&notes, timed);
+
+		if (!*of)
+			*of = what_of(&timed->event);
+		if (*of == OF_NOTHING)
+			continue;
+		err = IFP_ARRAY_RESERVE(c->picks, c->pick_capacity, c->pick_count, 1, "kernels");
+		if (!err)
+			c->picks[c->pick_count++] = (struct pick){*of, timed};
+	}
+	return err;
 }
 
 /* Kernels come by start: on end with what runs already, or after it. */
@@ -172,9 +224,9 @@ static int compute_busy(struct computing *c)
 {
 	int err = 0;
 
-	for (uint64_t i = 0; i < c->events->count && !err; i++)
-		if (is_kernel(&c->events->events[i]))
-			err = take_kernel(c, &c->events->events[i]);
+	for (size_t i = 0; i < c->pick_count && !err; i++)
+		if (c->picks[i].of & OF_KERNELS && c->picks[i].timed->dur_ns > 0)
+			err = take_kernel(c, c->picks[i].timed);
 	if (c->device_count)
 		qsort(c->devices, c->device_count, sizeof(*c->devices), compare_devices);
 	for (uint32_t i = 0; i < c->device_count && !err; i++)
@@ -184,19 +236,15 @@ static int compute_busy(struct computing *c)
 }
 
 /* What collectives of the host, or those of devices, change at which moments. */
-static int collect_changes(
-	const struct ifp_rank_events *events, bool of_device, struct ifp_samples *changes)
+static int collect_changes(const struct computing *c, uint32_t of, struct ifp_samples *changes)
 {
 	int err = 0;
 
-	for (uint64_t i = 0; i < events->count && !err; i++) {
-		const struct ifp_timed_event *timed = &events->events[i];
-		struct ifp_str name;
+	for (size_t i = 0; i < c->pick_count && !err; i++) {
+		const struct ifp_timed_event *timed = c->picks[i].timed;
 		int64_t bytes;
-		bool device;
 
-		if (!ifp_activity_is_collective(&timed->event, &name, &device) ||
-			device != of_device || timed->dur_ns <= 0 ||
+		if (!(c->picks[i].of & of) || timed->dur_ns <= 0 ||
 			!ifp_message_bytes(timed->event.args, &bytes))
 			continue;
 		err = ifp_samples_add(changes, timed->start_ns, bytes);
@@ -212,10 +260,10 @@ static int compute_in_flight(struct computing *c)
 	const struct ifp_counter kind = {.name = "collectives in flight", .unit = "bytes"};
 	IFP_CLEANUP_SAMPLES struct ifp_samples changes = {0};
 	IFP_CLEANUP_SAMPLES struct ifp_samples samples = {0};
-	int err = collect_changes(c->events, true, &changes);
+	int err = collect_changes(c, OF_DEVICE, &changes);
 
 	if (!err && !changes.count)
-		err = collect_changes(c->events, false, &changes);
+		err = collect_changes(c, OF_HOST, &changes);
 	if (err || !changes.count)
 		return err;
 	ifp_samples_sum(&changes);
@@ -252,13 +300,9 @@ static int compute_memory(struct computing *c)
 {
 	int err = 0;
 
-	for (uint64_t i = 0; i < c->events->count && !err; i++) {
-		const struct ifp_timed_event *timed = &c->events->events[i];
-
-		if (timed->event.kind == IFP_EVENT_INSTANT &&
-			ifp_str_is(timed->event.name, "[memory]"))
-			err = take_memory(c, timed);
-	}
+	for (size_t i = 0; i < c->pick_count && !err; i++)
+		if (c->picks[i].of & OF_MEMORY)
+			err = take_memory(c, c->picks[i].timed);
 	if (c->device_count)
 		qsort(c->devices, c->device_count, sizeof(*c->devices), compare_devices);
 	for (uint32_t i = 0; i < c->device_count && !err; i++)
@@ -272,8 +316,10 @@ int ifp_counters_compute(
 {
 	IFP_CLEANUP(computing_free)
 	struct computing c = {.events = events, .max_points = max_points};
-	int err = compute_busy(&c);
+	int err = pick(&c);
 
+	if (!err)
+		err = compute_busy(&c);
 	if (!err)
 		err = compute_in_flight(&c);
 	if (!err)

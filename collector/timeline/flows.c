@@ -8,6 +8,24 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* The halves of a rank while they are joined. */
+struct joining {
+	struct ifp_rank_view *view;
+	const struct ifp_slices *slices;
+	struct ifp_flows *flows;
+	struct ifp_id_map known; /* the arrows by their keys */
+	struct ifp_str category; /* of the half before, and what it gives to a key */
+	uint64_t category_key;
+	uint32_t *before; /* by row: how many of its slices have begun */
+	size_t row_capacity;
+};
+
+static void joining_free(struct joining *joining)
+{
+	ifp_id_map_free(&joining->known);
+	free(joining->before);
+}
+
 static int add(struct ifp_flows *flows, uint64_t event)
 {
 	int err = IFP_ARRAY_RESERVE(flows->items, flows->capacity, flows->count, 1, "flows");
@@ -19,11 +37,17 @@ static int add(struct ifp_flows *flows, uint64_t event)
 }
 
 /* Ids count within a category: "ac2g" 5 and "fwdbwd" 5 are two arrows. */
-static uint64_t key_of(const struct ifp_event *event)
+static uint64_t key_of(struct joining *joining, const struct ifp_event *event)
 {
-	uint64_t key = event->correlation * UINT64_C(0x9e3779b97f4a7c15) ^
-		       ifp_checksum(event->category.ptr, event->category.len_bytes);
+	uint64_t key;
 
+	if (event->category.ptr != joining->category.ptr ||
+		event->category.len_bytes != joining->category.len_bytes) {
+		joining->category = event->category;
+		joining->category_key =
+			ifp_checksum(event->category.ptr, event->category.len_bytes);
+	}
+	key = event->correlation * UINT64_C(0x9e3779b97f4a7c15) ^ joining->category_key;
 	return key == UINT64_MAX ? 0 : key;
 }
 
@@ -31,31 +55,37 @@ static uint64_t key_of(const struct ifp_event *event)
  * Kineto names a GPU's lane by device and stream where a thread's has process and thread, so the
  * lane of a half may be meant as a stream's.
  */
-static int slice_of(
-	struct ifp_rank_view *view, const struct ifp_slices *slices, uint64_t i, uint32_t *slice)
+static int slice_of(struct joining *joining, uint64_t i, uint32_t *slice)
 {
+	struct ifp_rank_view *view = joining->view;
+	size_t rows = joining->row_capacity;
 	const struct ifp_timed_event *timed = &view->loaded.events[i];
 	uint32_t row = view->lane_of[i];
+	int err = 0;
 
 	if (!view->lanes.rows[row].slice_count && timed->event.lane.kind == IFP_LANE_THREAD) {
 		struct ifp_lane stream = timed->event.lane;
-		int err;
 
 		stream.kind = IFP_LANE_STREAM;
 		err = ifp_lanes_find(&view->lanes, &stream, &row);
-		if (err)
-			return err;
 	}
-	*slice = ifp_slices_at(slices, &view->lanes.rows[row], timed->start_ns);
+	if (!err)
+		err = IFP_ARRAY_RESERVE(joining->before, joining->row_capacity, row, 1, "lanes");
+	if (err)
+		return err;
+	for (; rows < joining->row_capacity; rows++)
+		joining->before[rows] = 0;
+	*slice = ifp_slices_at_next(
+		joining->slices, &view->lanes.rows[row], timed->start_ns, &joining->before[row]);
 	return 0;
 }
 
 /* A new arrow under this key. */
-static int begin(struct ifp_id_map *known, uint64_t key, uint64_t event, struct ifp_flows *flows)
+static int begin(struct joining *joining, uint64_t key, uint64_t event)
 {
-	int err = ifp_id_map_set(known, key, flows->count);
+	int err = ifp_id_map_set(&joining->known, key, joining->flows->count);
 
-	return err ? err : add(flows, event);
+	return err ? err : add(joining->flows, event);
 }
 
 static uint32_t *end_of(struct ifp_flow *flow, enum ifp_event_kind kind)
@@ -67,20 +97,20 @@ static uint32_t *end_of(struct ifp_flow *flow, enum ifp_event_kind kind)
  * In order of time. A second half of the same kind begins a new arrow: ids count from 1 again in
  * each window.
  */
-static int take_half(struct ifp_rank_view *view, const struct ifp_slices *slices, uint64_t i,
-	struct ifp_id_map *known, struct ifp_flows *flows)
+static int take_half(struct joining *joining, uint64_t i)
 {
-	const struct ifp_event *event = &view->loaded.events[i].event;
-	uint64_t key = key_of(event);
+	const struct ifp_event *event = &joining->view->loaded.events[i].event;
+	struct ifp_flows *flows = joining->flows;
+	uint64_t key = key_of(joining, event);
 	uint64_t place;
 	int err = 0;
 
-	if (!ifp_id_map_get(known, key, &place) ||
+	if (!ifp_id_map_get(&joining->known, key, &place) ||
 		*end_of(&flows->items[place], event->kind) != IFP_SLICE_NONE) {
 		place = flows->count;
-		err = begin(known, key, i, flows);
+		err = begin(joining, key, i);
 	}
-	return err ? err : slice_of(view, slices, i, end_of(&flows->items[place], event->kind));
+	return err ? err : slice_of(joining, i, end_of(&flows->items[place], event->kind));
 }
 
 /* Keeps the flows with both ends. */
@@ -98,7 +128,8 @@ static void drop_halves(struct ifp_flows *flows, uint64_t halves_seen)
 int ifp_flows_collect(
 	struct ifp_rank_view *view, const struct ifp_slices *slices, struct ifp_flows *flows)
 {
-	IFP_CLEANUP_ID_MAP struct ifp_id_map known = {0};
+	IFP_CLEANUP(joining_free)
+	struct joining joining = {.view = view, .slices = slices, .flows = flows};
 	uint64_t seen = 0;
 
 	for (uint64_t i = 0; i < view->loaded.count; i++) {
@@ -111,7 +142,7 @@ int ifp_flows_collect(
 		seen++;
 		if (kind == IFP_EVENT_FLOW_STEP)
 			continue;
-		err = take_half(view, slices, i, &known, flows);
+		err = take_half(&joining, i);
 		if (err)
 			return err;
 	}

@@ -62,14 +62,16 @@ static int take_category(struct ifp_fold *fold, uint16_t category, int64_t dur_n
 	return 0;
 }
 
-static int take_name(struct ifp_fold *fold, struct ifp_str name, int64_t dur_ns)
+int ifp_fold_name(struct ifp_fold *fold, struct ifp_str name, uint32_t *number)
+{
+	return ifp_intern(&fold->names, name, number);
+}
+
+static int take_name(struct ifp_fold *fold, uint32_t id, int64_t dur_ns)
 {
 	struct ifp_fold_count *count;
-	uint32_t id;
-	int err = ifp_intern(&fold->names, name, &id);
+	int err = reserve(&fold->by_name, &fold->name_capacity, id);
 
-	if (!err)
-		err = reserve(&fold->by_name, &fold->name_capacity, id);
 	if (!err)
 		err = IFP_ARRAY_RESERVE(fold->seen_names, fold->seen_name_capacity,
 			fold->seen_name_count, 1, "names of a fold");
@@ -88,7 +90,7 @@ static int take_name(struct ifp_fold *fold, struct ifp_str name, int64_t dur_ns)
 }
 
 void ifp_fold_open(struct ifp_fold *fold, const struct ifp_node *node,
-	const struct ifp_slice *slice, struct ifp_str name)
+	const struct ifp_slice *slice, uint32_t name)
 {
 	int err = take_category(fold, node->category, slice->dur_ns);
 

@@ -58,9 +58,12 @@ struct ifp_fold {
 
 void ifp_fold_begin(struct ifp_fold *fold, const struct ifp_rank_categories *categories);
 
-/* The next event, inside of those that are open. */
+/* The number of a name. 0 or -ENOMEM. */
+int ifp_fold_name(struct ifp_fold *fold, struct ifp_str name, uint32_t *number);
+
+/* The next event, inside of those that are open. name: its number. */
 void ifp_fold_open(struct ifp_fold *fold, const struct ifp_node *node,
-	const struct ifp_slice *slice, struct ifp_str name);
+	const struct ifp_slice *slice, uint32_t name);
 /* What is inside of the slice has been taken. */
 void ifp_fold_close(struct ifp_fold *fold, const struct ifp_node *node);
 

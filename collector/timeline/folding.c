@@ -87,6 +87,21 @@ static void enter(struct ifp_folding *f, uint32_t i)
 	f->folding = true;
 }
 
+static int take_event(struct ifp_folding *f, const struct ifp_slice *slice, uint32_t i)
+{
+	const struct ifp_timed_event *timed = &f->scene->view.loaded.events[slice->event];
+	uint32_t *name = ifp_look_note(&f->names, timed);
+	int err = 0;
+
+	if (!*name) {
+		err = ifp_fold_name(&f->fold, timed->event.name, name);
+		++*name;
+	}
+	if (!err)
+		ifp_fold_open(&f->fold, node_at(f, i), slice, *name - 1);
+	return err;
+}
+
 static int take_folded(struct ifp_folding *f, uint32_t i)
 {
 	const struct ifp_slice *slice = slice_at(f, i);
@@ -99,9 +114,8 @@ static int take_folded(struct ifp_folding *f, uint32_t i)
 	if (slice->event == IFP_SLICE_NONE)
 		ifp_fold_step(&f->fold, slice, &f->scene->view.steps.items[slice->step]);
 	else
-		ifp_fold_open(&f->fold, node_at(f, i), slice,
-			f->scene->view.loaded.events[slice->event].event.name);
-	return f->fold.err;
+		err = take_event(f, slice, i);
+	return err ? err : f->fold.err;
 }
 
 static int take(struct ifp_folding *f, uint32_t i)
@@ -135,9 +149,9 @@ static int draw_sublane(struct ifp_folding *f, const struct ifp_lane_row *row, u
 int ifp_folding_draw(struct ifp_folding *f)
 {
 	const struct ifp_lane_row *rows = f->scene->view.lanes.rows;
-	int err = 0;
+	int err = ifp_look_notes_begin(f->scene->view.loaded.look_count, &f->names);
 
-	for (uint32_t i = 0; i < f->scene->order_count; i++) {
+	for (uint32_t i = 0; i < f->scene->order_count && !err; i++) {
 		const struct ifp_lane_row *row = &rows[f->scene->order[i]];
 
 		for (uint32_t k = 0; k < row->sublanes && !err; k++)
@@ -151,6 +165,7 @@ int ifp_folding_draw(struct ifp_folding *f)
 void ifp_folding_free(struct ifp_folding *f)
 {
 	ifp_fold_free(&f->fold);
+	ifp_look_notes_free(&f->names);
 	free(f->open);
 	*f = (struct ifp_folding){0};
 }

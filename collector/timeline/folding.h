@@ -2,6 +2,7 @@
 /* The slices of a scene up to a level, and folds of all others, into a sink. */
 #pragma once
 
+#include "collector/store/notes.h"
 #include "collector/timeline/fold.h"
 #include "collector/timeline/pen.h"
 
@@ -17,7 +18,8 @@ struct ifp_folding {
 	int64_t start_ns, end_ns; /* of what was drawn: widened */
 
 	struct ifp_fold fold;
-	bool folding; /* a fold has begun on the lane */
+	struct ifp_look_notes names; /* numbers of names in the fold, plus 1 */
+	bool folding;		     /* a fold has begun on the lane */
 	uint32_t lane;
 	uint32_t *open; /* folded slices around the next one */
 	uint32_t depth;

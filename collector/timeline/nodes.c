@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/timeline/nodes.h"
 
+#include "collector/store/notes.h"
 #include "core/error.h"
 
 #include <errno.h>
@@ -17,9 +18,15 @@ struct maker {
 	const struct ifp_steps *steps;
 	const struct ifp_slices *slices;
 	struct ifp_nodes *nodes;
-	int64_t extent_ns; /* of all slices */
-	uint32_t step;	   /* how many steps begin at or before the last moment asked for */
+	struct ifp_look_notes notes; /* category and subject, plus 1 */
+	int64_t extent_ns;	     /* of all slices */
+	uint32_t step; /* how many steps begin at or before the last moment asked for */
 };
+
+static void maker_free(struct maker *m)
+{
+	ifp_look_notes_free(&m->notes);
+}
 
 static uint16_t smaller(uint16_t a, uint16_t b)
 {
@@ -67,25 +74,39 @@ static int64_t step_extent(const struct maker *m)
 	return step && step->whole ? step->end_ns - step->start_ns : m->extent_ns;
 }
 
+static int learn_subject(struct maker *m, const struct ifp_event *event, uint32_t *note)
+{
+	uint32_t category;
+	int err = ifp_rank_categories_find(&m->nodes->categories, event->category, &category);
+	if (!err && category >= IFP_NODE_STEP)
+		err = ifp_fail(-E2BIG, "a rank has more than %u categories", IFP_NODE_STEP - 1);
+	if (err)
+		return err;
+	*note = (category << 8 |
+			(uint32_t)ifp_subject_of(event, &m->nodes->categories.items[category])) +
+		1;
+	return 0;
+}
+
 static int find_subject(struct maker *m, const struct ifp_slice *slice, struct ifp_node *node)
 {
-	const struct ifp_event *event;
-	uint32_t category;
-	int err;
+	const struct ifp_timed_event *timed;
+	uint32_t *note;
+	int err = 0;
 
 	if (slice->event == IFP_SLICE_NONE) {
 		node->category = IFP_NODE_STEP;
 		node->subject = IFP_SUBJECT_STEP;
 		return 0;
 	}
-	event = &m->events->events[slice->event].event;
-	err = ifp_rank_categories_find(&m->nodes->categories, event->category, &category);
-	if (!err && category >= IFP_NODE_STEP)
-		err = ifp_fail(-E2BIG, "a rank has more than %u categories", IFP_NODE_STEP - 1);
+	timed = &m->events->events[slice->event];
+	note = ifp_look_note(&m->notes, timed);
+	if (!*note)
+		err = learn_subject(m, &timed->event, note);
 	if (err)
 		return err;
-	node->category = (uint16_t)category;
-	node->subject = (uint8_t)ifp_subject_of(event, &m->nodes->categories.items[category]);
+	node->category = (uint16_t)((*note - 1) >> 8);
+	node->subject = (uint8_t)(*note - 1);
 	return 0;
 }
 
@@ -210,13 +231,16 @@ int ifp_nodes_make(const struct ifp_rank_events *events, const struct ifp_steps 
 {
 	IFP_CLEANUP(ifp_nodes_free) struct ifp_nodes making = {0};
 	IFP_CLEANUP_FREE uint32_t *last_child = calloc(slices->count + 1u, sizeof(*last_child));
+	IFP_CLEANUP(maker_free)
 	struct maker m = {.events = events,
 		.steps = steps,
 		.slices = slices,
 		.nodes = &making,
 		.extent_ns = extent_ns};
-	int err = 0;
+	int err = ifp_look_notes_begin(events->look_count, &m.notes);
 
+	if (err)
+		return err;
 	making.items = calloc(slices->count + 1u, sizeof(*making.items));
 	if (!making.items || !last_child)
 		return ifp_fail(-ENOMEM, "out of memory for %u slices", slices->count);

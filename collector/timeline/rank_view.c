@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/timeline/rank_view.h"
 
+#include "collector/store/notes.h"
 #include "collector/timeline/halves.h"
 #include "core/error.h"
 
@@ -66,18 +67,26 @@ static void drop_misplaced(struct ifp_rank_view *view)
 
 static int find_lanes(struct ifp_rank_view *view)
 {
-	view->lane_of = calloc(view->loaded.count + 1, sizeof(*view->lane_of));
-	if (!view->lane_of)
-		return ifp_fail(-ENOMEM, "out of memory for the lanes of a rank");
-	for (uint64_t i = 0; i < view->loaded.count; i++) {
-		const struct ifp_event *event = &view->loaded.events[i].event;
-		int err = ifp_lanes_find(&view->lanes, &event->lane, &view->lane_of[i]);
+	IFP_CLEANUP_NOTES struct ifp_look_notes rows = {0}; /* row plus 1 */
+	int err = ifp_look_notes_begin(view->loaded.look_count, &rows);
 
+	view->lane_of = calloc(view->loaded.count + 1, sizeof(*view->lane_of));
+	if (!err && !view->lane_of)
+		err = ifp_fail(-ENOMEM, "out of memory for the lanes of a rank");
+	for (uint64_t i = 0; i < view->loaded.count && !err; i++) {
+		const struct ifp_timed_event *timed = &view->loaded.events[i];
+		uint32_t *row = ifp_look_note(&rows, timed);
+
+		if (!*row) {
+			err = ifp_lanes_find(&view->lanes, &timed->event.lane, row);
+			++*row;
+		}
 		if (err)
-			return err;
-		take_name(&view->lanes.rows[view->lane_of[i]], event);
+			break;
+		view->lane_of[i] = *row - 1;
+		take_name(&view->lanes.rows[*row - 1], &timed->event);
 	}
-	return 0;
+	return err;
 }
 
 int ifp_rank_view_read(struct ifp_run *run, uint32_t i,

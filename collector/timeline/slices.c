@@ -135,18 +135,32 @@ static uint32_t last_started(
 	return low ? low - 1 : row->slice_count;
 }
 
+/* The innermost slice around the moment: slice i of the lane, or one around that. */
+static uint32_t open_at(const struct ifp_slices *slices, uint32_t i, int64_t at_ns)
+{
+	while (i != IFP_SLICE_NONE &&
+		(slices->items[i].sublane == IFP_SLICE_NONE || end_of(&slices->items[i]) < at_ns))
+		i = slices->items[i].parent;
+	return i;
+}
+
 uint32_t ifp_slices_at(
 	const struct ifp_slices *slices, const struct ifp_lane_row *row, int64_t at_ns)
 {
 	uint32_t i = last_started(slices, row, at_ns);
 
-	if (i == row->slice_count)
-		return IFP_SLICE_NONE;
-	i += row->first_slice;
-	while (i != IFP_SLICE_NONE &&
-		(slices->items[i].sublane == IFP_SLICE_NONE || end_of(&slices->items[i]) < at_ns))
-		i = slices->items[i].parent;
-	return i;
+	return i == row->slice_count ? IFP_SLICE_NONE
+				     : open_at(slices, row->first_slice + i, at_ns);
+}
+
+uint32_t ifp_slices_at_next(const struct ifp_slices *slices, const struct ifp_lane_row *row,
+	int64_t at_ns, uint32_t *before)
+{
+	const struct ifp_slice *items = slices->items + row->first_slice;
+
+	while (*before < row->slice_count && items[*before].start_ns <= at_ns)
+		++*before;
+	return *before ? open_at(slices, row->first_slice + *before - 1, at_ns) : IFP_SLICE_NONE;
 }
 
 void ifp_slices_free(struct ifp_slices *slices)

@@ -43,6 +43,10 @@ uint32_t ifp_slices_arrange(struct ifp_slices *slices, struct ifp_lanes *lanes);
 uint32_t ifp_slices_at(
 	const struct ifp_slices *slices, const struct ifp_lane_row *row, int64_t at_ns);
 
+/* The same for moments of a lane that come in order: *before is 0 for the first of them. */
+uint32_t ifp_slices_at_next(const struct ifp_slices *slices, const struct ifp_lane_row *row,
+	int64_t at_ns, uint32_t *before);
+
 void ifp_slices_free(struct ifp_slices *slices);
 
 #define IFP_CLEANUP_SLICES IFP_CLEANUP(ifp_slices_free)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/timeline/steps.h"
 
+#include "collector/store/notes.h"
 #include "core/array.h"
 
 #include <errno.h>
@@ -45,16 +46,27 @@ static enum ifp_steps_origin origin_of(const struct ifp_timed_event *timed, int6
 	return IFP_STEPS_NONE;
 }
 
-static enum ifp_steps_origin best_origin(const struct ifp_rank_events *events)
+/* The origin of the steps that an event is one of, plus 1: known by its look. */
+static uint32_t note_of(const struct ifp_look_notes *notes, const struct ifp_timed_event *timed)
 {
-	enum ifp_steps_origin best = IFP_STEPS_NONE;
+	uint32_t *note = ifp_look_note(notes, timed);
 	int64_t number;
 
+	if (!*note)
+		*note = origin_of(timed, &number) + 1u;
+	return *note;
+}
+
+static enum ifp_steps_origin best_origin(
+	const struct ifp_rank_events *events, const struct ifp_look_notes *notes)
+{
+	enum ifp_steps_origin best = IFP_STEPS_NONE;
+
 	for (uint64_t i = 0; i < events->count; i++) {
-		enum ifp_steps_origin origin = origin_of(&events->events[i], &number);
+		uint32_t origin = note_of(notes, &events->events[i]) - 1;
 
 		if (origin != IFP_STEPS_NONE && (best == IFP_STEPS_NONE || origin < best))
-			best = origin;
+			best = (enum ifp_steps_origin)origin;
 	}
 	return best;
 }
@@ -86,15 +98,20 @@ static struct ifp_step between_marks(const struct ifp_steps *steps, int64_t numb
 int ifp_steps_collect(
 	const struct ifp_rank_events *events, const uint32_t *lane_of, struct ifp_steps *steps)
 {
-	steps->origin = best_origin(events);
+	IFP_CLEANUP_NOTES struct ifp_look_notes notes = {0};
+	int err = ifp_look_notes_begin(events->look_count, &notes);
+
+	if (err)
+		return err;
+	steps->origin = best_origin(events, &notes);
 	for (uint64_t i = 0; steps->origin != IFP_STEPS_NONE && i < events->count; i++) {
 		const struct ifp_timed_event *timed = &events->events[i];
 		struct ifp_step step = {.whole = timed->dur_ns > 0};
 		int64_t number;
-		int err;
 
-		if (origin_of(timed, &number) != steps->origin)
+		if (note_of(&notes, timed) != steps->origin + 1u)
 			continue;
+		origin_of(timed, &number);
 		step.number = number;
 		step.start_ns = timed->start_ns;
 		step.end_ns = timed->start_ns + timed->dur_ns;

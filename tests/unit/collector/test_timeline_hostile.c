@@ -131,11 +131,13 @@ static void a_fold_of_many_years_says_so(void **state)
 	const struct ifp_node node = {.subject = IFP_SUBJECT_OPERATOR};
 	struct ifp_slice slice = {.dur_ns = YEAR_NS};
 	struct ifp_fold fold = {0};
+	uint32_t name;
 
 	(void)state;
 	ifp_fold_begin(&fold, &categories);
+	assert_ok(ifp_fold_name(&fold, ifp_str("sleep"), &name));
 	for (uint32_t i = 0; i < LONG_SLICES; i++)
-		ifp_fold_open(&fold, &node, &slice, ifp_str("sleep"));
+		ifp_fold_open(&fold, &node, &slice, name);
 	for (uint32_t i = 0; i < LONG_SLICES; i++)
 		ifp_fold_close(&fold, &node);
 	ifp_fold_write(&fold);
