@@ -136,8 +136,11 @@ struct ifp_sink {
 	/* In front of what the ledger says was left out: of this format ("merged/"), and of all
 	 * that is drawn with it ("merged/, ranks/"). */
 	const char *label, *label_of_all;
-	bool lean; /* takes the args from the elements alone: those of slice->event may be missing
-		    */
+	/*
+	 * Takes the args from the elements alone: those of slice->event may be missing. Of texts,
+	 * slice_bytes() looks at the lengths only.
+	 */
+	bool lean;
 	struct ifp_budget budget;
 	struct ifp_shown shown; /* the picture says here what it showed */
 	int err;		/* the first one of a call; close() gives it */
