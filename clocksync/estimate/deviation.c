@@ -50,7 +50,7 @@ static double edge_error(double *misfits, uint32_t count, uint32_t connected)
 
 	if (loops < FEWEST_LOOPS)
 		return uniform;
-	error = MAD_TO_SIGMA * ifp_median(misfits, count) * sqrt((double)count / (double)loops);
+	error = MAD_TO_SIGMA * ifp_select_median(misfits, count) * sqrt((double)count / (double)loops);
 	return error < uniform ? error : uniform;
 }
 

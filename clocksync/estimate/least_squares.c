@@ -139,7 +139,7 @@ static void reweight(struct system *s, const double *x)
 
 	for (uint32_t e = 0; e < s->count; e++)
 		s->scaled[e] = misfit(s->differences + e, x);
-	limit = HUBER_K * MAD_TO_SIGMA * ifp_median(s->scaled, s->count);
+	limit = HUBER_K * MAD_TO_SIGMA * ifp_select_median(s->scaled, s->count);
 	for (uint32_t e = 0; e < s->count; e++) {
 		const struct ifp_difference *d = s->differences + e;
 		double u = misfit(d, x);

@@ -17,7 +17,7 @@ static double pivot(double a, double b, double c)
 	return c < low ? low : c > high ? high : c;
 }
 
-double ifp_median(double *values, uint32_t count)
+double ifp_select_median(double *values, uint32_t count)
 {
 	int64_t left = 0, right = (int64_t)count - 1, middle = count / 2;
 

@@ -236,7 +236,7 @@ static double likelihood(const struct fit *fit, double wander, double *scale_squ
 				(o->x_ns - o->predicted.x) * (o->x_ns - o->predicted.x) / total;
 		}
 	}
-	squared = (ifp_median(fit->squares, n) / MEDIAN_SQUARE * n + USUAL_SCALE_COUNT) /
+	squared = (ifp_select_median(fit->squares, n) / MEDIAN_SQUARE * n + USUAL_SCALE_COUNT) /
 		  (n + USUAL_SCALE_COUNT);
 	surprise = (log(wander * squared) - log(USUAL_WANDER)) / USUAL_WANDER_WIDTH;
 	*scale_squared = squared;
