@@ -48,7 +48,8 @@ int ifp_account_scene(const struct ifp_account *account, const struct ifp_scene 
 				       : "the time is more than a year away from the run's");
 	if (!err)
 		err = ifp_account_left_out(account, rank, sink->label, scene->flows.halves,
-			"halves of arrows whose other half was not recorded");
+			"halves of arrows whose other half was not recorded, and steps of "
+			"arrows");
 	if (!err)
 		err = ifp_account_left_out(account, rank, sink->label, scene->unpictured,
 			"halves of slices whose other half was not recorded, and events of kinds "

@@ -216,6 +216,12 @@ static void draw_flows(struct drawing *drawing)
 		}
 		drawing->result->leading_out += from != to;
 	}
+	for (uint64_t i = 0; i < flows->halves; i++) {
+		const struct ifp_timed_event *timed =
+			&drawing->scene.view.loaded.events[flows->alone[i]];
+
+		drawing->result->left_out += reaches(drawing->stretch, timed->start_ns, 0);
+	}
 }
 
 static int draw_scene(struct drawing *drawing)

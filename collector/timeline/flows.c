@@ -31,8 +31,23 @@ static int add(struct ifp_flows *flows, uint64_t event)
 	int err = IFP_ARRAY_RESERVE(flows->items, flows->capacity, flows->count, 1, "flows");
 
 	if (!err)
-		flows->items[flows->count++] =
-			(struct ifp_flow){IFP_SLICE_NONE, IFP_SLICE_NONE, event};
+		flows->items[flows->count++] = (struct ifp_flow){.from = IFP_SLICE_NONE,
+			.to = IFP_SLICE_NONE,
+			.event = event,
+			.halves = {IFP_FLOW_NONE, IFP_FLOW_NONE}};
+	return err;
+}
+
+static int leave_alone(struct ifp_flows *flows, uint64_t event)
+{
+	int err;
+
+	if (event == IFP_FLOW_NONE)
+		return 0;
+	err = IFP_ARRAY_RESERVE(
+		flows->alone, flows->alone_capacity, flows->halves, 1, "halves of flows");
+	if (!err)
+		flows->alone[flows->halves++] = event;
 	return err;
 }
 
@@ -101,8 +116,7 @@ static int take_half(struct joining *joining, uint64_t i)
 {
 	const struct ifp_event *event = &joining->view->loaded.events[i].event;
 	struct ifp_flows *flows = joining->flows;
-	uint64_t key = key_of(joining, event);
-	uint64_t place;
+	uint64_t *half, key = key_of(joining, event), place;
 	int err = 0;
 
 	if (!ifp_id_map_get(&joining->known, key, &place) ||
@@ -110,19 +124,34 @@ static int take_half(struct joining *joining, uint64_t i)
 		place = flows->count;
 		err = begin(joining, key, i);
 	}
+	if (err)
+		return err;
+	/* Of two of a kind, the first of which lies in no slice, the second one counts. */
+	half = &flows->items[place].halves[event->kind == IFP_EVENT_FLOW_END];
+	err = leave_alone(flows, *half);
+	*half = i;
 	return err ? err : slice_of(joining, i, end_of(&flows->items[place], event->kind));
 }
 
 /* Keeps the flows with both ends. */
-static void drop_halves(struct ifp_flows *flows, uint64_t halves_seen)
+static int drop_halves(struct ifp_flows *flows)
 {
 	uint32_t kept = 0;
+	int err = 0;
 
-	for (uint32_t i = 0; i < flows->count; i++)
-		if (flows->items[i].from != IFP_SLICE_NONE && flows->items[i].to != IFP_SLICE_NONE)
-			flows->items[kept++] = flows->items[i];
+	for (uint32_t i = 0; i < flows->count && !err; i++) {
+		const struct ifp_flow *flow = &flows->items[i];
+
+		if (flow->from != IFP_SLICE_NONE && flow->to != IFP_SLICE_NONE) {
+			flows->items[kept++] = *flow;
+			continue;
+		}
+		err = leave_alone(flows, flow->halves[0]);
+		if (!err)
+			err = leave_alone(flows, flow->halves[1]);
+	}
 	flows->count = kept;
-	flows->halves = halves_seen - 2 * (uint64_t)kept;
+	return err;
 }
 
 int ifp_flows_collect(
@@ -130,28 +159,22 @@ int ifp_flows_collect(
 {
 	IFP_CLEANUP(joining_free)
 	struct joining joining = {.view = view, .slices = slices, .flows = flows};
-	uint64_t seen = 0;
+	int err = 0;
 
-	for (uint64_t i = 0; i < view->loaded.count; i++) {
+	for (uint64_t i = 0; i < view->loaded.count && !err; i++) {
 		enum ifp_event_kind kind = view->loaded.events[i].event.kind;
-		int err;
 
-		if (kind != IFP_EVENT_FLOW_START && kind != IFP_EVENT_FLOW_STEP &&
-			kind != IFP_EVENT_FLOW_END)
-			continue;
-		seen++;
 		if (kind == IFP_EVENT_FLOW_STEP)
-			continue;
-		err = take_half(&joining, i);
-		if (err)
-			return err;
+			err = leave_alone(flows, i);
+		else if (kind == IFP_EVENT_FLOW_START || kind == IFP_EVENT_FLOW_END)
+			err = take_half(&joining, i);
 	}
-	drop_halves(flows, seen);
-	return 0;
+	return err ? err : drop_halves(flows);
 }
 
 void ifp_flows_free(struct ifp_flows *flows)
 {
 	free(flows->items);
+	free(flows->alone);
 	*flows = (struct ifp_flows){0};
 }

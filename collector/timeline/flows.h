@@ -12,15 +12,24 @@
 #include <stdint.h>
 
 struct ifp_flow {
-	uint32_t from, to; /* slices; IFP_SLICE_NONE = that half is missing */
-	uint64_t event;	   /* of the first half seen: has name and category */
+	uint32_t from, to;  /* slices; IFP_SLICE_NONE = that half is missing */
+	uint64_t event;	    /* of the first half seen: has name and category */
+	uint64_t halves[2]; /* events: start and end; IFP_FLOW_NONE = missing */
 };
+
+#define IFP_FLOW_NONE UINT64_MAX
 
 struct ifp_flows {
 	struct ifp_flow *items;
 	uint32_t count;
 	size_t capacity;
-	uint64_t halves; /* of arrows that cannot be drawn: the other half or a slice is missing */
+	/*
+	 * What is part of none: steps of arrows, and halves that lack the other one or a slice. By
+	 * their places among the loaded events.
+	 */
+	uint64_t *alone;
+	uint64_t halves;
+	size_t alone_capacity;
 };
 
 /* For arranged slices. Flows are those with both ends; the others are counted as halves. */

@@ -226,6 +226,60 @@ class Kinds(Slice):
         self.assertNotEqual(first, second)
 
 
+class LeftOut(Slice):
+    """1 us apart: 70 slices of which none holds another, 3 steps of arrows, 3 halves of which one
+    lies in no slice; and an arrow that is drawn."""
+
+    TOO_MANY, STEPS, HALVES = 6, 3, 3
+
+    def trace(self):
+        place = {"pid": 1, "tid": 1, "cat": "c"}
+        events = [{"ph": "X", "name": f"slice {i}", "ts": f"{i}.000", "dur": 500, **place}
+                  for i in range(64 + self.TOO_MANY)]
+        events += [{"ph": phase, "name": "arrow", "ts": ts, "id": number, **place}
+                   for phase, ts, number in (("s", 1, 1), ("t", 2, 1), ("t", 3, 1), ("f", 4, 1),
+                                             ("t", 5, 2), ("s", 6, 3), ("f", 7, 4))]
+        events += [{"ph": "s", "name": "arrow", "ts": 8, "id": 5, **place, "tid": 2}]
+        text = json.dumps({"traceEvents": events})
+        path = self.folder / "rank0.json"
+        path.write_text(re.sub(r'"ts": "([0-9.]+)"', r'"ts": \1', text))
+        return path
+
+    def merged(self):
+        self.assertEnded(harness.run([harness.INFPROF, "merge", "--archive-only", "-o",
+                                      self.output, self.trace()]), 0)
+        return self.output
+
+    def test_what_finds_no_place_is_counted(self):
+        archive = self.merged()
+        whole = self.TOO_MANY + self.STEPS + self.HALVES
+        for options, count in ((["--to", "5.5us"], self.STEPS),
+                               (["--from", "550us"], self.TOO_MANY), ([], whole)):
+            for name in ("x.json", "x.pftrace"):
+                with self.subTest(options=options, name=name):
+                    result = harness.run([harness.INFPROF, "slice", archive, *options, "-o",
+                                          self.folder / name])
+                    self.assertEnded(result, 0)
+                    self.assertEqual(re.findall(r"(\d+) events have no place", result.stderr),
+                                     [str(count)])
+        # With what is there, it is all that the archive holds.
+        self.assertIn(f", {64 + 2} events of 1 rank", result.stdout)
+        events = read(self.folder / "x.json")
+        self.assertEqual(sum(e["ph"] == "X" and e["name"].startswith("slice") for e in events), 64)
+        self.assertEqual(sorted(e["ph"] for e in events if e["ph"] in "stf"), ["f", "s"])
+
+    def test_the_timeline_has_rows_for_the_same(self):
+        archive = self.merged()
+        drawn = self.folder / "drawn"
+        self.assertEnded(harness.run([harness.INFPROF, "timeline", archive, "-o", drawn]), 0)
+        rows = json.loads((drawn / "report.json").read_text())["ledger"]
+        left_out = {row["why"]: row["count"] for row in rows if row["what"] == "timeline-left-out"}
+        self.assertEqual(left_out["merged/: more than 64 slices overlap on one lane"],
+                         self.TOO_MANY)
+        (arrows,) = [count for why, count in left_out.items() if "steps of arrows" in why]
+        self.assertEqual(arrows, self.STEPS + self.HALVES)
+
+
 class Refusals(Slice):
     def assertRefused(self, options, status, text, name="x.json"):
         path = self.folder / name
