@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "clocksync/estimate/graph.h"
 
+#include "clocksync/estimate/contradiction.h"
 #include "clocksync/estimate/least_squares.h"
 #include "core/cleanup.h"
 
@@ -13,7 +14,10 @@
 #define ROUNDING_NS 1
 
 /* After that many solutions all contradicting edges are rejected at once: time stays bounded. */
-#define MAX_SOLUTIONS 64
+#define MAX_SOLUTIONS 16
+
+/* Intervals are whole nanoseconds, and solutions end with some error. */
+#define LEAST_CONTRADICTION_NS 2
 
 /* Sums along a path beyond this are no clocks. */
 #define OFFSET_LIMIT_NS (INT64_C(1) << 61)
@@ -91,22 +95,25 @@ static int estimate(const struct ifp_graph *graph, const struct ifp_graph_node *
 	return ifp_least_squares(differences, count, graph->node_count, IFP_REWEIGHTINGS, x);
 }
 
-/* By how much the estimate lies outside the edge's interval; 0 = inside. */
-static double violation(
+/* Whether the estimate leaves the edge's interval. */
+static bool violated(
 	const struct ifp_graph_edge *edge, const struct ifp_graph_node *nodes, const double *x)
 {
 	double difference = x[edge->to] - x[edge->from];
 	double low = (double)(edge->low_ns - base(edge, nodes)) - ROUNDING_NS;
 	double high = (double)(edge->high_ns - base(edge, nodes)) + ROUNDING_NS;
 
-	return difference < low ? low - difference : difference > high ? difference - high : 0;
+	return in_use(edge, nodes) && (difference < low || difference > high);
 }
 
-/* How much an edge contradicts, in half widths; 0 = not at all. */
-static double contradiction(
-	const struct ifp_graph_edge *edge, const struct ifp_graph_node *nodes, const double *x)
+static bool any_violated(
+	const struct ifp_graph *graph, const struct ifp_graph_node *nodes, const double *x)
 {
-	return in_use(edge, nodes) ? violation(edge, nodes, x) / (double)half_width(edge) : 0;
+	for (uint32_t e = 0; e < graph->edge_count; e++) {
+		if (violated(graph->edges + e, nodes, x))
+			return true;
+	}
+	return false;
 }
 
 /*
@@ -114,35 +121,54 @@ static double contradiction(
  * least half as much and most among their neighbours: a false edge draws its neighbours along, but
  * far away false edges do not need a solution of their own each. Or all. False = none does.
  */
-static bool reject(struct ifp_graph *graph, const struct ifp_graph_node *nodes, const double *x,
-	double *worst_at, bool all)
+static bool reject_worst(
+	struct ifp_graph *graph, const double *excess_ns, double *worst_at, bool all)
 {
 	double most = 0;
 
 	memset(worst_at, 0, graph->node_count * sizeof(*worst_at));
 	for (uint32_t e = 0; e < graph->edge_count; e++) {
 		const struct ifp_graph_edge *edge = graph->edges + e;
-		double much = contradiction(edge, nodes, x);
 
-		worst_at[edge->from] = fmax(worst_at[edge->from], much);
-		worst_at[edge->to] = fmax(worst_at[edge->to], much);
-		most = fmax(most, much);
+		worst_at[edge->from] = fmax(worst_at[edge->from], excess_ns[e]);
+		worst_at[edge->to] = fmax(worst_at[edge->to], excess_ns[e]);
+		most = fmax(most, excess_ns[e]);
 	}
-	for (uint32_t e = 0; most > 0 && e < graph->edge_count; e++) {
+	if (most < LEAST_CONTRADICTION_NS)
+		return false;
+	for (uint32_t e = 0; e < graph->edge_count; e++) {
 		struct ifp_graph_edge *edge = graph->edges + e;
-		double much = contradiction(edge, nodes, x);
+		double much = excess_ns[e];
 		bool first = much >= worst_at[edge->from] && much >= worst_at[edge->to];
 
-		if (much > 0 && (all || (first && much >= most / 2)))
+		if (all ? much > 0 : first && much >= most / 2)
 			edge->rejected = true;
 	}
-	return most > 0;
+	return true;
+}
+
+/* 1 when edges were rejected and the rest is to be solved again, 0 when not, -ENOMEM. */
+static int reject(
+	struct ifp_graph *graph, const struct ifp_graph_node *nodes, const double *x, bool all)
+{
+	IFP_CLEANUP_FREE double *excess_ns = calloc(graph->edge_count + 1, sizeof(*excess_ns));
+	IFP_CLEANUP_FREE double *best = calloc(graph->node_count, sizeof(*best));
+	IFP_CLEANUP_FREE double *worst_at = calloc(graph->node_count, sizeof(*worst_at));
+
+	if (!any_violated(graph, nodes, x))
+		return 0;
+	if (!excess_ns || !best || !worst_at)
+		return -ENOMEM;
+	memcpy(best, x, graph->node_count * sizeof(*best));
+	if (ifp_graph_contradictions(graph, nodes, best, excess_ns))
+		return -ENOMEM;
+	return reject_worst(graph, excess_ns, worst_at, all);
 }
 
 /*
  * Shortest paths: high[to] <= high[from] + high(edge), high[from] <= high[to] - low(edge), and the
- * mirror image for low. The estimate fits every interval, so there is no negative loop and the
- * rounds end by themselves.
+ * mirror image for low. There are offsets that fit every interval that is left, so there is no
+ * negative loop and the rounds end by themselves.
  */
 static bool relax(const struct ifp_graph_edge *edge, struct ifp_graph_node *nodes)
 {
@@ -195,10 +221,10 @@ static void place(struct ifp_graph_node *node, double residual_ns)
 int ifp_graph_solve(struct ifp_graph *graph, struct ifp_graph_node *nodes)
 {
 	IFP_CLEANUP_FREE double *x = calloc(graph->node_count, sizeof(*x));
-	IFP_CLEANUP_FREE double *worst_at = calloc(graph->node_count, sizeof(*worst_at));
-	uint32_t rejections = 0;
+	uint32_t solutions = 0;
+	int rejected;
 
-	if (!x || !worst_at)
+	if (!x)
 		return -ENOMEM;
 	for (uint32_t e = 0; e < graph->edge_count; e++)
 		graph->edges[e].rejected = false;
@@ -206,7 +232,10 @@ int ifp_graph_solve(struct ifp_graph *graph, struct ifp_graph_node *nodes)
 		ifp_graph_tree(graph, nodes);
 		if (estimate(graph, nodes, x))
 			return -ENOMEM;
-	} while (reject(graph, nodes, x, worst_at, rejections++ >= MAX_SOLUTIONS));
+		rejected = reject(graph, nodes, x, solutions++ >= MAX_SOLUTIONS);
+	} while (rejected > 0);
+	if (rejected < 0)
+		return rejected;
 	certify(graph, nodes);
 	for (uint32_t i = 0; i < graph->node_count; i++)
 		place(nodes + i, x[i]);

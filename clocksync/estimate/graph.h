@@ -7,9 +7,10 @@
  *   estimate   weighted least squares over all edges, weight 1 / half width^2, with Huber's
  *              weights against outliers: paths share the load, asymmetries average out;
  *   certificate  the tightest interval that the edges imply, by shortest paths (Bellman-Ford).
- * An edge whose interval does not hold the estimate contradicts the loops it stands in: the worst
- * of each neighbourhood is rejected and the rest solved again. So the estimate of every node
- * satisfies every interval that is left. Pure functions.
+ * Where no offsets satisfy all intervals some edge lies: the worst of each neighbourhood
+ * (contradiction.h) is rejected and the rest solved again. So there are offsets that satisfy every
+ * interval that is left, and the estimate of every node lies in its own certified interval.
+ * Pure functions.
  */
 #pragma once
 

@@ -136,6 +136,18 @@ int ifp_sim_tuples(struct ifp_sim *sim, ifp_true_ns first, ifp_true_ns last, int
 	return 0;
 }
 
+int ifp_sim_keep(struct ifp_sim *sim, const struct ifp_clock_edge *edge)
+{
+	struct ifp_clock_samples *samples = sim->samples + edge->client;
+	struct ifp_clock_edge *edges = grow(samples->edges, samples->edge_count, sizeof(*edges));
+
+	if (!edges)
+		return -ENOMEM;
+	samples->edges = edges;
+	edges[samples->edge_count++] = *edge;
+	return 0;
+}
+
 ifp_true_ns ifp_sim_epoch(
 	struct ifp_sim *sim, uint32_t epoch, uint32_t trips, ifp_true_ns at, int64_t gap_ns)
 {
@@ -147,16 +159,10 @@ ifp_true_ns ifp_sim_epoch(
 		return at;
 	ifp_clock_plan(sim->node_count, pairs);
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t client = pairs[i].client * sim->ranks_per_node;
-		struct ifp_clock_samples *samples = sim->samples + client;
-		struct ifp_clock_edge *edges =
-			grow(samples->edges, samples->edge_count, sizeof(*edges));
 		struct ifp_clock_edge edge = {.epoch = epoch,
-			.client = client,
+			.client = pairs[i].client * sim->ranks_per_node,
 			.server = pairs[i].server * sim->ranks_per_node};
 
-		if (!edges)
-			return at;
 		ifp_edge_start(&edge);
 		for (uint32_t k = 0; k < trips; k++) {
 			struct ifp_sim_pair pair = {pairs[i].client, pairs[i].server, epoch};
@@ -165,8 +171,8 @@ ifp_true_ns ifp_sim_epoch(
 			ifp_edge_add(&edge, &trip);
 		}
 		now.ns += gap_ns;
-		samples->edges = edges;
-		edges[samples->edge_count++] = edge;
+		if (ifp_sim_keep(sim, &edge))
+			return at;
 	}
 	return now;
 }

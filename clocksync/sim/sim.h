@@ -93,6 +93,9 @@ int64_t ifp_sim_delay(
 struct ifp_round_trip ifp_sim_round_trip(
 	const struct ifp_sim *sim, const struct ifp_sim_pair *pair, uint32_t trip, ifp_true_ns *at);
 
+/* Adds an edge to the samples of its client, as agents do. -ENOMEM. */
+int ifp_sim_keep(struct ifp_sim *sim, const struct ifp_clock_edge *edge);
+
 /*
  * One exchange over the edges of the plan, measured by the first ranks of the nodes, pairs one
  * after the other with gap_ns between them. Returns when it ended, or at.ns when memory is short.
