@@ -137,20 +137,38 @@ static int join(char path[PATH_MAX], const char *directory, const char *name)
 	return 0;
 }
 
+static int fail_archive(const char *output, const char *archive)
+{
+	IFP_CLEANUP_BUF struct ifp_buf word = {0};
+	int err;
+
+	ifp_buf_append_shell_word(&word, output);
+	ifp_buf_append_u8(&word, 0);
+	err = ifp_buf_status(&word);
+	if (err)
+		return err;
+	return ifp_fail(-EEXIST,
+		"%s is there already: name another directory with -o, or draw what it holds with: "
+		"infprof timeline %s -o %s",
+		archive, (const char *)word.data, (const char *)word.data);
+}
+
 /* -EEXIST when an earlier run, or somebody else, has written there. archive: its path. */
 static int check_output(const struct values *v, char archive[PATH_MAX])
 {
 	static const char *const taken[] = {
-		"report.txt", "report.json", "merged", "perfetto", "ranks", "run.ifp"};
-	const char *output = v->output;
-	int err = 0;
+		"report.txt", "report.json", "merged", "perfetto", "ranks"};
+	char path[PATH_MAX];
+	int err = join(archive, v->output, "run.ifp");
 
+	if (!err && access(archive, F_OK) == 0)
+		err = fail_archive(v->output, archive);
 	/* An archive alone writes over no report. */
 	for (size_t i = v->archive_only ? 2 : 0; i < IFP_ARRAY_SIZE(taken) && !err; i++) {
-		err = join(archive, output, taken[i]);
-		if (!err && access(archive, F_OK) == 0)
+		err = join(path, v->output, taken[i]);
+		if (!err && access(path, F_OK) == 0)
 			err = ifp_fail(-EEXIST,
-				"%s is there already: name another directory with -o", archive);
+				"%s is there already: name another directory with -o", path);
 	}
 	return err;
 }
@@ -293,10 +311,13 @@ static int lead(struct work *work, const struct ifp_team_wish *wish)
 {
 	int status = ifp_team_lead(wish, &work->team);
 
-	if (status)
+	if (status) {
+		ifp_merge_print_failure(work->values->json);
 		return status;
+	}
 	status = merge(work);
 	if (status < 0) {
+		ifp_merge_print_failure(work->values->json);
 		ifp_log_chain(IFP_LOG_ERROR);
 		status = IFP_EXIT_FAILED;
 	}
@@ -327,6 +348,8 @@ static int meet(struct work *work, const struct ifp_identity *identity)
 
 	if (!err)
 		err = ifp_verb_make_directory(wish.output_dir, &wish.made_output);
+	if (err && !identity->rank)
+		ifp_merge_print_failure(work->values->json);
 	if (err)
 		return err;
 	wish.arguments = (const char *)arguments.data;

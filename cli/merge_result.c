@@ -114,6 +114,17 @@ static int print_json(const cJSON *result)
 	return 0;
 }
 
+void ifp_merge_print_failure(bool json)
+{
+	IFP_CLEANUP_DOCUMENT cJSON *result = cJSON_CreateObject();
+	char text[2048];
+
+	if (!json)
+		return;
+	cJSON_AddStringToObject(result, "error", ifp_error_text(text, sizeof(text)));
+	print_json(result);
+}
+
 int ifp_merge_print(const struct ifp_import *import, cJSON *result, bool json)
 {
 	if (json) {

@@ -5,9 +5,13 @@
 #include "collector/import/import.h"
 
 #include <cjson/cJSON.h>
+#include <stdbool.h>
 
 /* A line for each fault, up to a number; the report has them all. */
 void ifp_merge_warn(const struct ifp_import *import);
+
+/* {"error": the causes that there are now}, which stay; nothing without json. */
+void ifp_merge_print_failure(bool json);
 
 /*
  * Prints the result, to which ifp_outputs_draw() has added its members, as text or as JSON (with

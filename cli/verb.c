@@ -35,10 +35,18 @@ int ifp_verb_check_output(const char *output, const char *archive)
 
 int ifp_verb_make_directory(const char *path, bool *made)
 {
-	if (!mkdir(path, 0777))
+	struct stat st;
+
+	if (!*path)
+		return ifp_fail(-EINVAL, "the name of the output directory is empty: -o DIR");
+	if (!mkdir(path, 0777)) {
 		*made = true;
-	else if (errno != EEXIST)
+		return 0;
+	}
+	if (errno != EEXIST)
 		return ifp_fail_errno("create %s", path);
+	if (!stat(path, &st) && !S_ISDIR(st.st_mode))
+		return ifp_fail(-ENOTDIR, "%s is a file: give a directory with -o", path);
 	return 0;
 }
 

@@ -79,6 +79,9 @@ static int take_entry(struct ifp_import *import, FTS *tree, FTSENT *entry)
 	case FTS_DNR:
 	case FTS_ERR:
 	case FTS_NS:
+		if (ifp_import_lacks_descriptors(entry->fts_errno))
+			return ifp_fail(-entry->fts_errno,
+				"read %s: " IFP_IMPORT_DESCRIPTORS_ADVICE, entry->fts_path);
 		return ifp_import_note(&import->notes, WHAT, 0, true, "%s cannot be read: %s",
 			entry->fts_path, strerror(entry->fts_errno));
 	case FTS_F:

@@ -92,6 +92,20 @@ static int note_base(struct ifp_import_file *file, const struct ifp_chrome_heade
 		header->base_time_ns);
 }
 
+/* What is stated as a rank and can be none. */
+static int note_rank(struct ifp_import_file *file, struct ifp_str info)
+{
+	struct ifp_str rank;
+
+	if (!ifp_args_find(info, "rank", &rank) ||
+		(file->stated_rank >= 0 && file->stated_rank < IFP_IMPORT_RANK_LIMIT))
+		return 0;
+	file->stated_rank = -1;
+	return ifp_import_note(&file->notes, "trace-identity", 0, false,
+		"distributedInfo states a rank of %.*s, which is none: it is not believed",
+		(int)(rank.len_bytes < BASE_MAX_SHOWN ? rank.len_bytes : BASE_MAX_SHOWN), rank.ptr);
+}
+
 int ifp_import_take_header(struct ifp_import_file *file, const struct ifp_chrome_header *header)
 {
 	struct ifp_str info = header->distributed_info;
@@ -103,6 +117,8 @@ int ifp_import_take_header(struct ifp_import_file *file, const struct ifp_chrome
 	file->base_time_ns = header->base_time_ns;
 	if (!ifp_document_get_int(stated, "rank", &file->stated_rank))
 		file->stated_rank = -1;
+	if (!err)
+		err = note_rank(file, info);
 	if (!ifp_document_get_int(stated, "world_size", &file->stated_world))
 		file->stated_world = -1;
 	if (!err)

@@ -16,7 +16,6 @@
 
 #define WHAT "trace-identity"
 #define NONE IFP_FRAME_NO_RANK
-#define RANK_LIMIT 1048576u /* a larger number in a name is a date or a process */
 
 /* "rank0", "rank-34", "rank_not_found" (none) */
 #define NAME_PATTERN "(^|[^[:alpha:]])rank[-_.=]?([0-9]+)"
@@ -68,7 +67,7 @@ static int weigh(struct way *way, uint32_t count)
 	return 0;
 }
 
-/* A number in a group of a match, below RANK_LIMIT; NONE otherwise. */
+/* A number in a group of a match, below IFP_IMPORT_RANK_LIMIT; NONE otherwise. */
 static uint32_t number_in(const char *text, const regmatch_t *group)
 {
 	uint32_t value = 0;
@@ -79,7 +78,7 @@ static uint32_t number_in(const char *text, const regmatch_t *group)
 		if (text[i] < '0' || text[i] > '9')
 			return NONE;
 		value = value * 10 + (uint32_t)(text[i] - '0');
-		if (value >= RANK_LIMIT)
+		if (value >= IFP_IMPORT_RANK_LIMIT)
 			return NONE;
 	}
 	return value;
@@ -173,14 +172,14 @@ static int claim_by_statement(const struct ranked *ranked, struct way *way, int6
 		const struct ifp_import_file *file = ranked->files[i];
 		int64_t rank = file->stated_rank;
 
-		way->claims[i] = rank >= 0 && rank < RANK_LIMIT ? (uint32_t)rank : NONE;
+		way->claims[i] = rank >= 0 && rank < IFP_IMPORT_RANK_LIMIT ? (uint32_t)rank : NONE;
 		if (file->stated_world < 1)
 			continue;
 		agree = agree && (*world < 0 || *world == file->stated_world) &&
 			rank < file->stated_world;
 		*world = file->stated_world;
 	}
-	if (!agree || *world > RANK_LIMIT)
+	if (!agree || *world > IFP_IMPORT_RANK_LIMIT)
 		*world = -1;
 	if (agree)
 		return weigh(way, ranked->count);
@@ -290,6 +289,25 @@ static int claim_all(struct ranked *ranked, const struct ifp_import_options *opt
 	return err;
 }
 
+/* That nobody knows, with what was tried. */
+static int note_order(const struct ranked *ranked, const struct ifp_import_options *options,
+	const struct ways *ways)
+{
+	struct ifp_import_notes *notes = &ranked->import->notes;
+
+	if (options->rank_from && !ways->asked.named)
+		return ifp_import_note(notes, WHAT, 0, true,
+			"--rank-from \"%s\" finds a number in no path, not in %s either: the files "
+			"are numbered in the order of their names (--in-order tells that it is so)",
+			options->rank_from, ranked->files[0]->utf8_path);
+	return ifp_import_note(notes, WHAT, 0, true,
+		"the ranks of the files are not known %s: they are numbered in the "
+		"order of the file names (%s--in-order tells them)",
+		options->rank_from ? "by --rank-from"
+				   : "by distributedInfo or \"rank\" and a number in their names",
+		options->rank_from ? "" : "--rank-from or ");
+}
+
 /* Why the taken way is not the one that a user would expect. */
 static int note_choice(struct ranked *ranked, const struct ifp_import_options *options,
 	const struct ways *ways, const struct way *taken)
@@ -303,10 +321,8 @@ static int note_choice(struct ranked *ranked, const struct ifp_import_options *o
 		err = note_conflict(ranked, expected);
 	if (!err && taken == &ways->order && ways->named.twice != NONE)
 		err = note_conflict(ranked, &ways->named);
-	if (!err && taken == &ways->order && ranked->count > 1)
-		err = ifp_import_note(&ranked->import->notes, WHAT, 0, true,
-			"the ranks of the files are not known: they are numbered in the order of "
-			"the file names (--rank-from or --in-order tells them)");
+	if (!err && taken == &ways->order && (ranked->count > 1 || options->rank_from))
+		err = note_order(ranked, options, ways);
 	if (!err && taken != &ways->order && ways->stated.twice == NONE)
 		err = note_contradiction(ranked, taken, &ways->stated);
 	return err;

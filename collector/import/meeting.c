@@ -45,14 +45,30 @@ char *ifp_import_meeting_seat_path(const char *directory, uint32_t process)
 	return path_in(directory, name);
 }
 
+/* Without a descriptor to read the directory by: what a single process may have there. */
+static void remove_own(const char *directory)
+{
+	static const char *const names[] = {"run.ifp", "0"};
+
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(names); i++) {
+		IFP_CLEANUP_FREE char *path = path_in(directory, names[i]);
+
+		if (path)
+			unlink(path);
+	}
+	rmdir(directory);
+}
+
 /* Seat 0 goes last: as long as it is there, others can tell whose the directory is. */
 void ifp_import_meeting_remove(const char *directory)
 {
 	DIR *opened = opendir(directory);
 	const struct dirent *entry;
 
-	if (!opened)
+	if (!opened) {
+		remove_own(directory);
 		return;
+	}
 	IFP_CLEANUP_DIR DIR *dir = opened;
 	while ((entry = readdir(dir)))
 		if (strcmp(entry->d_name, "0") != 0)

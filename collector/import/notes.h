@@ -4,6 +4,19 @@
 
 #include "collector/import/import.h"
 
+#include <errno.h>
+#include <stdbool.h>
+
+/* A larger number is a date or a process, and no rank. */
+#define IFP_IMPORT_RANK_LIMIT 1048576u
+
+/* No fault of a file: with more descriptors it could be read. */
+#define IFP_IMPORT_DESCRIPTORS_ADVICE "allow more open files (ulimit -n)"
+static inline bool ifp_import_lacks_descriptors(int error)
+{
+	return error == EMFILE || error == ENFILE;
+}
+
 /* Adds a note, whose text is made fit for a line: 0 or -ENOMEM. */
 int ifp_import_note(struct ifp_import_notes *notes, const char *what, int64_t count, bool fault,
 	const char *format, ...) __attribute__((format(printf, 5, 6)));

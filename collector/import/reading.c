@@ -137,8 +137,8 @@ static int look_at(struct reading *reading, const struct ifp_event *event)
 	return ifp_import_overlaps_add(&reading->overlaps, event);
 }
 
-static int add(struct reading *reading, const struct ifp_event *event,
-	const struct ifp_args_split *args)
+static int add(
+	struct reading *reading, const struct ifp_event *event, const struct ifp_args_split *args)
 {
 	struct ifp_block_builder *builder = reading->worker->builder;
 	int err = ifp_block_builder_add_split(builder, event, args);
@@ -182,6 +182,8 @@ static int note_damage(struct ifp_import_file *file, int err, uint64_t offset, u
 
 	if (err == -ENOMEM)
 		return err;
+	if (ifp_import_lacks_descriptors(-err))
+		return ifp_fail(err, IFP_IMPORT_DESCRIPTORS_ADVICE);
 	ifp_error_text(text, sizeof(text));
 	ifp_error_clear();
 	if (!events)

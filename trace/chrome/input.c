@@ -135,6 +135,15 @@ void ifp_input_close(struct ifp_input **input)
 	*input = NULL;
 }
 
+/* A byte at the end may be the start of a member that is cut off. */
+static bool begins_member(const struct ifp_input *input)
+{
+	static const uint8_t gzip[] = {0x1f, 0x8b};
+	size_t bytes = input->io.in_bytes < sizeof(gzip) ? input->io.in_bytes : sizeof(gzip);
+
+	return input->codec != &ifp_codec_gzip || !memcmp(input->io.in, gzip, bytes);
+}
+
 /*
  * Between two members of a packed file: zeros that pad the file to a block are skipped, anything
  * else must be the next member. False at the end of the file.
@@ -142,6 +151,11 @@ void ifp_input_close(struct ifp_input **input)
 static bool next_member(struct ifp_input *input, int *err)
 {
 	while (!(*err = fill(input)) && input->io.in_bytes) {
+		if (*input->io.in && !begins_member(input)) {
+			*err = ifp_fail(-EBADMSG, "behind the gzip stream are trailing bytes that "
+						  "are no gzip member");
+			return false;
+		}
 		if (*input->io.in) {
 			input->codec->restart(input->codec_state);
 			input->in_member = true;
