@@ -4,56 +4,11 @@
 #include "clocksync/exchange/ping.h"
 #include "core/cleanup.h"
 
-#include "test.h"
+#include "ping_thread.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
-#include <zmq.h>
-
-struct serving {
-	void *context;
-	struct ifp_ping_server *server;
-	pthread_t thread;
-	int stop[2]; /* a pipe */
-};
-
-static void *serve(void *argument)
-{
-	struct serving *serving = argument;
-	zmq_pollitem_t items[] = {
-		{.socket = ifp_ping_server_socket(serving->server), .events = ZMQ_POLLIN},
-		{.fd = serving->stop[0], .events = ZMQ_POLLIN},
-	};
-
-	while (!items[1].revents) {
-		if (zmq_poll(items, 2, 30000) <= 0)
-			break;
-		if (items[0].revents)
-			ifp_ping_server_answer(serving->server);
-	}
-	return NULL;
-}
-
-static void start(struct serving *serving, const char *address, const struct ifp_keys *keys)
-{
-	serving->context = zmq_ctx_new();
-	assert_ok(ifp_ping_server_new(serving->context, address, keys, &serving->server));
-	assert_int_equal(pipe(serving->stop), 0);
-	assert_int_equal(pthread_create(&serving->thread, NULL, serve, serving), 0);
-}
-
-static void stop(struct serving *serving)
-{
-	assert_int_equal(write(serving->stop[1], "", 1), 1);
-	pthread_join(serving->thread, NULL);
-	close(serving->stop[0]);
-	close(serving->stop[1]);
-	ifp_ping_server_free(&serving->server);
-	zmq_ctx_term(serving->context);
-}
 
 static struct ifp_keys make_keys(void)
 {
@@ -79,10 +34,10 @@ static void measure(const char *address, const struct ifp_keys *keys)
 	struct serving serving = {0};
 	struct ifp_clock_edge edge = {.epoch = 3, .client = 1, .server = 2, .over_mpi = 1};
 
-	start(&serving, address, keys);
+	serving_start(&serving, address, keys);
 	assert_ok(ifp_ping_measure(
 		serving.context, ifp_ping_server_endpoint(serving.server), keys, 32, 20000, &edge));
-	stop(&serving);
+	serving_stop(&serving);
 	assert_holds_zero(&edge);
 	assert_int_equal(edge.epoch, 3);
 	assert_int_equal(edge.client, 1);
@@ -132,14 +87,14 @@ static void stranger_gets_no_answer(void **state)
 	const char *endpoint;
 
 	(void)state;
-	start(&serving, "tcp://127.0.0.1:*", &keys);
+	serving_start(&serving, "tcp://127.0.0.1:*", &keys);
 	endpoint = ifp_ping_server_endpoint(serving.server);
 	assert_int_equal(
 		ifp_ping_measure(serving.context, endpoint, NULL, 8, 100, &edge), -ETIMEDOUT);
 	assert_int_equal(
 		ifp_ping_measure(serving.context, endpoint, &others, 8, 100, &edge), -ETIMEDOUT);
 	ifp_error_clear();
-	stop(&serving);
+	serving_stop(&serving);
 	assert_int_equal(edge.low_ns, 11);
 	assert_int_equal(edge.high_ns, 12);
 }
@@ -171,7 +126,7 @@ static void garbage_does_not_stop_the_server(void **state)
 	void *socket;
 
 	(void)state;
-	start(&serving, "tcp://127.0.0.1:*", NULL);
+	serving_start(&serving, "tcp://127.0.0.1:*", NULL);
 	socket = zmq_socket(serving.context, ZMQ_REQ);
 	assert_int_equal(zmq_connect(socket, ifp_ping_server_endpoint(serving.server)), 0);
 	assert_int_equal(zmq_send(socket, "hello", 5, ZMQ_SNDMORE), 5);
@@ -180,7 +135,7 @@ static void garbage_does_not_stop_the_server(void **state)
 	zmq_close(socket);
 	assert_ok(ifp_ping_measure(
 		serving.context, ifp_ping_server_endpoint(serving.server), NULL, 8, 20000, &edge));
-	stop(&serving);
+	serving_stop(&serving);
 	assert_holds_zero(&edge);
 }
 
