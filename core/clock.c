@@ -31,19 +31,27 @@ int64_t ifp_clock_realtime_ns(void)
 	return read_ns(CLOCK_REALTIME);
 }
 
+/*
+ * On x86, LFENCE lets nothing behind it begin before everything in front of it is done but stores
+ * that wait in the buffer: what was received has been received, and nothing is sent yet. That is
+ * all a certificate needs, and a full fence takes 20 ns more.
+ */
+static inline void fence(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("lfence" ::: "memory");
+#else
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
 int64_t ifp_clock_raw_fenced_ns(void)
 {
 	int64_t ns;
 
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-#if defined(__x86_64__)
-	__builtin_ia32_lfence();
-#endif
+	fence();
 	ns = read_ns(CLOCK_MONOTONIC_RAW);
-#if defined(__x86_64__)
-	__builtin_ia32_lfence();
-#endif
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	fence();
 	return ns;
 }
 

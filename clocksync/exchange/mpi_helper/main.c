@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUND_TRIPS 32
+#define ROUND_TRIPS 512
 #define PAIR_NS (2 * IFP_NS_PER_S)
 #define EXCHANGE_NS (10 * IFP_NS_PER_S)
 
@@ -80,9 +80,9 @@ static int exchange(bool leader, struct ifp_mpi_exchange *exchange)
 	exchange->deadline_ns = ifp_clock_raw_ns() + EXCHANGE_NS;
 	err = ifp_mpi_barrier(exchange->deadline_ns);
 	if (!err)
-		err = ifp_mpi_leaders(
-			leader, exchange->deadline_ns, leaders, &exchange->leader_count);
-	if (!err && leader)
+		err = ifp_mpi_meet(leader, exchange->deadline_ns, leaders, &exchange->leader_count,
+			&exchange->crowded);
+	if (!err)
 		err = ifp_mpi_exchange(exchange);
 	/* MPI_Finalize spins: nobody enters it while others on this machine still measure */
 	if (!err)
