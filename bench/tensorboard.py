@@ -11,7 +11,10 @@ run, and from the choice of the Trace view until headless Chromium has drawn it;
 
 ranks budgets (files x MB in all), beside a merged timeline of --beside MB: from the start until that
 is listed, and until everything is; the processor time that TensorBoard and its processes took for it,
-and the most memory that they had at one time, looked at ten times a second.
+and the most memory that they had at one time, looked at ten times a second;
+
+--whole MERGED:FILES:MB,..., all that a job writes: from the start until headless Chromium, which opens
+the page when merged is listed, has drawn it, whatever else is being loaded meanwhile.
 
 Printed are medians, the least and the largest value in brackets. On a machine that does other work,
 only the processor times mean anything.
@@ -41,7 +44,11 @@ DEADLINE_S = 600
 
 
 def numbers(text):
-    return [int(word) for word in text.split(",")]
+    return [int(word) for word in text.split(",") if word]
+
+
+def wholes(text):
+    return [tuple(map(int, word.split(":"))) for word in text.split(",") if word]
 
 
 def arguments():
@@ -56,6 +63,7 @@ def arguments():
     parser.add_argument("--files", default=[2, 4, 8, 16], type=numbers, metavar="N,...")
     parser.add_argument("--sizes", default=[32, 64, 128, 256], type=numbers, metavar="MB,...")
     parser.add_argument("--beside", default=64, type=int, metavar="MB")
+    parser.add_argument("--whole", default=[(64, 16, 128)], type=wholes, metavar="MB:N:MB,...")
     return parser.parse_args()
 
 
@@ -172,6 +180,25 @@ def measure(viewer, directory, in_browser):
     return figures
 
 
+def measure_whole(viewer, directory):
+    begin = time.time()  # the browser's clock, too
+    server = viewer.TensorBoard(directory)
+    watch = Watch(server.process.pid)
+    try:
+        port = server.port()
+        answering = time.time() - begin
+        result = viewer.draw(port, "merged", directory.parent / "view.png")
+        if result.returncode:
+            raise SystemExit(str(result))
+        watch.stop()
+    finally:
+        server.stop()
+    view = json.loads(result.stdout.splitlines()[-1])
+    return {"answering": answering, "whole": view["drawn_at_ms"] / 1000 - begin,
+            "drawn": view["drawn_ms"] / 1000, "cpu": watch.cpu_s,
+            "memory": watch.most_bytes / 1e6}
+
+
 def table(title, columns, rows):
     print(f"\n{title}")
     print("".join(f"{heading:>26}" for heading in ["", *(heading for heading, _ in columns)]))
@@ -198,6 +225,9 @@ def main():
             cases["merged", size] = job.draw(f"merged{size}", size)
         for files, size in itertools.product(options.files, options.sizes):
             cases[files, size] = job.draw(f"ranks{files}x{size}", options.beside, files, size)
+        for merged, files, size in options.whole:
+            cases["whole", merged, files, size] = job.draw(f"whole{merged}x{files}x{size}", merged,
+                                                           files, size)
         held = {case: job.held(out) for case, out in cases.items() if case[0] != "merged"}
         samples = {case: [] for case in cases}
         print(f"{os.cpu_count()} cores, load average before {os.getloadavg()[0]:.1f}; "
@@ -206,7 +236,8 @@ def main():
             order = list(cases)
             random.Random(number).shuffle(order)
             for case in order:
-                samples[case].append(measure(viewer, cases[case], case[0] == "merged"))
+                samples[case].append(measure_whole(viewer, cases[case]) if case[0] == "whole" else
+                                     measure(viewer, cases[case], case[0] == "merged"))
                 print(case, samples[case][-1], file=sys.stderr, flush=True)
     table("merged alone", [("ready after s", "ready"), ("Trace view drawn after s", "drawn"),
                            ("processor s", "cpu"), ("MB in memory", "memory")],
@@ -216,6 +247,10 @@ def main():
            ("processor s", "cpu"), ("MB in memory", "memory")],
           [(held[files, size], samples[files, size])
            for files, size in itertools.product(options.files, options.sizes)])
+    table("everything that a job writes",
+          [("answering after s", "answering"), ("drawn after s", "whole"),
+           ("of these the view's s", "drawn"), ("processor s", "cpu"), ("MB in memory", "memory")],
+          [(f"{case[1]} MB, {held[case]}", samples[case]) for case in cases if case[0] == "whole"])
 
 
 if __name__ == "__main__":

@@ -25,8 +25,11 @@ class Browser(Viewer, TimelineCase):
             self.assertEqual(process["counters"],
                              {"collectives in flight": [5 * 2 * 2, 4 * 294912, 0]})
             lanes = {thread["name"]: thread["slices"] for thread in process["threads"]}
-            self.assertEqual(lanes["steps"], 6)  # the mark before the window is an instant there
-            self.assertEqual(lanes[f"main {4000 + rank}"], 5 * 8)
+            self.assertEqual(lanes, {
+                "steps": 6,  # the mark before the window is an instant there
+                f"main {4000 + rank}": 5 * 8,
+                f"pt_autograd_0 {4500 + rank}": 5 * 2 * 4,
+                "Spans PyTorch Profiler": 1})
         # Five steps of two forward-backward pairs on each rank, and of two collectives.
         self.assertEqual(view["arrows"], RANKS * 5 * 2 + (RANKS - 1) * 5 * 2)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """TensorBoard and Chromium for tests: a real server, a real browser.
 
-Two scripts that the plug-in loads from the network are answered by stand-ins, so the tests need no
-Internet: see tests/browser/trace_view.mjs. Everything else is real.
+Scripts that the plug-ins load from the network are answered by stand-ins, so the tests need no
+Internet: see tests/browser/page.mjs. Everything else is real.
 """
 
 import json
@@ -16,7 +16,7 @@ import threading
 
 import harness
 
-VIEW = harness.SOURCE / "tests" / "browser" / "trace_view.mjs"
+SCRIPTS = harness.SOURCE / "tests" / "browser"
 DEADLINE_S = 180
 
 
@@ -72,10 +72,10 @@ def find_chromium():
     raise AssertionError("no Chromium on PATH: run deploy/install-dependencies check")
 
 
-def draw(port, run, picture):
-    """Lets the browser draw the Trace view of a run; its last line is what it shows, as JSON."""
+def browse(script, port, *arguments):
+    """Runs a script of tests/browser; its last line is what it has seen, as JSON."""
     return harness.run(
-        ["node", VIEW, port, run, picture, DEADLINE_S],
+        ["node", SCRIPTS / script, port, *arguments],
         timeout=DEADLINE_S + 60,
         env=harness.environment(
             INFPROF_NODE_MODULES=harness.NODE_MODULES, INFPROF_CHROMIUM=find_chromium()
@@ -83,15 +83,24 @@ def draw(port, run, picture):
     )
 
 
+def draw(port, run, picture):
+    """Lets the browser draw the Trace view of a run."""
+    return browse("trace_view.mjs", port, run, picture, DEADLINE_S)
+
+
+def find_missing():
+    """What the tests need of what is installed for them, and is not there."""
+    needed = pathlib.Path(harness.PYTHON), pathlib.Path(harness.NODE_MODULES) / "playwright-core"
+    return [path for path in needed if not path.exists()]
+
+
 class Viewer:
     """Mixed into a test case that has an output directory: looks at it as a user does."""
 
     def setUp(self):
         super().setUp()
-        node_modules = pathlib.Path(harness.NODE_MODULES)
-        for needed in (pathlib.Path(harness.PYTHON), node_modules / "playwright-core"):
-            if not needed.exists():
-                self.fail(f"missing: {needed}: run deploy/install-dependencies check")
+        for path in find_missing():
+            self.fail(f"missing: {path}: run deploy/install-dependencies check")
 
     def look(self, run):
         """What the browser shows of a run below the output directory."""
