@@ -12,6 +12,7 @@
 #define OFFSET(member) offsetof(struct ifp_agent_options, member)
 
 const char *const ifp_clock_choices[] = {"auto", "mpi", "zmq", NULL};
+const char *const ifp_mpi_choices[] = {"auto", "on", "off", NULL};
 
 const struct ifp_agent_options ifp_agent_option_defaults = {
 	.warmup = 1,
@@ -56,6 +57,11 @@ static const struct ifp_option options[] = {
 		.doc = "Longest time between two comparisons of clocks while PROGRAM runs: 1s at "
 		       "first, longer while the clocks do as predicted. 0 compares them before and "
 		       "after PROGRAM only. Rank 0 decides. Default: 30s."},
+	{.name = "mpi", .argument = "auto|on|off", .type = IFP_OPTION_CHOICE, .offset = OFFSET(mpi),
+		.choices = ifp_mpi_choices,
+		.doc = "Whether the collectives that PROGRAM calls through MPI are recorded, by a "
+		       "library in LD_PRELOAD: where a launcher of MPI programs has started it "
+		       "(auto), always, or never. Default: auto."},
 	{.name = "spool-size", .argument = "BYTES", .type = IFP_OPTION_BYTES,
 		.offset = OFFSET(spool_bytes),
 		.doc = "Disk space in $TMPDIR for what the collector cannot take yet. Default: 1GiB."},

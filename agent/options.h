@@ -16,6 +16,12 @@ enum ifp_clock_choice {
 	IFP_CLOCK_ZMQ,
 };
 
+enum ifp_mpi_choice {
+	IFP_MPI_AUTO,
+	IFP_MPI_ON,
+	IFP_MPI_OFF,
+};
+
 struct ifp_agent_options {
 	const char *output; /* NULL = chosen */
 	struct ifp_option_list steps;
@@ -25,6 +31,7 @@ struct ifp_agent_options {
 	const char *key_file;
 	int clock; /* enum ifp_clock_choice */
 	int64_t clock_interval_ns; /* 0 = off */
+	int mpi;   /* enum ifp_mpi_choice */
 	int64_t spool_bytes;
 	struct ifp_timeline_limits limits; /* for a collector that is started */
 	bool quiet;
@@ -34,6 +41,7 @@ struct ifp_agent_options {
 extern const struct ifp_command ifp_agent_command;
 extern const struct ifp_agent_options ifp_agent_option_defaults;
 extern const char *const ifp_clock_choices[];
+extern const char *const ifp_mpi_choices[];
 
 /* A window that the user asks for. */
 struct ifp_window_wish {

@@ -128,6 +128,16 @@ static int make_sources(struct ifp_agent *agent)
 	return 0;
 }
 
+/* torchrun starts ranks for process groups of PyTorch, and "none" no ranks at all. */
+static bool sees_mpi(const struct ifp_agent *agent)
+{
+	const char *launcher = agent->identity.launcher;
+
+	if (agent->options->mpi != IFP_MPI_AUTO)
+		return agent->options->mpi == IFP_MPI_ON;
+	return strcmp(launcher, "torchrun") != 0 && strcmp(launcher, "none") != 0;
+}
+
 static int make_environment(struct ifp_agent *agent)
 {
 	int err = ifp_environment_copy(&agent->environment);
@@ -135,6 +145,10 @@ static int make_environment(struct ifp_agent *agent)
 	if (!err && agent->paths.library)
 		err = ifp_marks_environment(
 			agent->marks, &agent->environment, agent->paths.library);
+	/* without it the program is recorded all the same */
+	if (!err && agent->paths.library && sees_mpi(agent) &&
+		ifp_marks_environment_mpi(&agent->environment, agent->paths.library))
+		ifp_log_chain(IFP_LOG_WARN);
 	if (!err && agent->paths.python)
 		err = ifp_kineto_environment(
 			agent->kineto, &agent->environment, agent->paths.python);

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #define IFP_SEGMENT_MAGIC UINT64_C(0x31474553504649ff) /* "\xffIFPSEG1", little endian */
-#define IFP_SEGMENT_VERSION 1
+#define IFP_SEGMENT_VERSION 2
 #define IFP_SEGMENT_ENVIRONMENT "INFPROF_SEGMENT"
 
 /* Rings per segment and bytes per ring: 31 x 128 KiB + a page = less than 4 MiB a rank. */
@@ -40,7 +40,8 @@ enum ifp_mark_kind {
 	IFP_MARK_STEP_BEGIN = 8,   /* user code: step value begins; */
 	IFP_MARK_STEP_END = 9,	   /* ... and ends */
 	IFP_MARK_THREAD_NAME = 10, /* name of thread value of this process; 0 = the calling one */
-	IFP_MARK_KIND_MAX = 11,
+	IFP_MARK_MPI = 11, /* a call of MPI has ended; value = enum ifp_mpi_call; ifp_mpi_record */
+	IFP_MARK_KIND_MAX = 12,
 };
 
 /* Where a mark came from: a domain of the event's category. */
@@ -48,6 +49,7 @@ enum ifp_mark_origin {
 	IFP_MARK_FROM_API = 0,	/* mark.h, import infprof */
 	IFP_MARK_FROM_NVTX = 1, /* NVTX, default domain; others put "domain: " before the name */
 	IFP_MARK_FROM_HOOK = 2, /* the start-up hook for PyTorch */
+	IFP_MARK_FROM_MPI = 3,	/* a call of MPI, seen on its way */
 };
 
 /*
@@ -73,6 +75,39 @@ _Static_assert(sizeof(struct ifp_mark_record) == 24, "layout shared between proc
 #define IFP_MARK_DEPTH_NONE (UINT64_MAX - 1)
 
 #define IFP_MARK_NAME_MAX_BYTES 480 /* longer names are cut; the header counts them */
+
+/* The collectives of MPI that are recorded. */
+enum ifp_mpi_call {
+	IFP_MPI_BARRIER,
+	IFP_MPI_ALLREDUCE,
+	IFP_MPI_ALLGATHER,
+	IFP_MPI_ALLGATHERV,
+	IFP_MPI_ALLTOALL,
+	IFP_MPI_ALLTOALLV,
+	IFP_MPI_REDUCE_SCATTER,
+	IFP_MPI_REDUCE_SCATTER_BLOCK,
+	IFP_MPI_BCAST,
+	IFP_MPI_REDUCE,
+	IFP_MPI_GATHER,
+	IFP_MPI_SCATTER,
+	IFP_MPI_CALL_COUNT,
+};
+
+#define IFP_MPI_BYTES_UNKNOWN UINT64_MAX
+
+/*
+ * Stands where other records have their name. number counts the calls on MPI_COMM_WORLD from 1, in
+ * the order in which all ranks have to make them; 0 on any other communicator. order is a hash of
+ * which calls these were, up to this one: where it differs between two ranks, their numbers do not
+ * mean the same.
+ */
+struct ifp_mpi_record {
+	uint64_t start;	 /* stamp; the record's own one is the end */
+	uint64_t bytes;	 /* of this rank's part, IFP_MPI_BYTES_UNKNOWN where it is not told */
+	uint64_t number;
+	uint64_t order;
+	int64_t result;	 /* that MPI returned; 0 = success */
+};
 
 enum ifp_ring_state {
 	IFP_RING_FREE = 0,    /* may be claimed: FREE -> CLAIMED by compare-and-swap */
@@ -139,6 +174,12 @@ struct ifp_segment_header {
 	_Atomic uint32_t window_pid;
 	_Atomic uint32_t leaving_pid; /* this process is about to end: it is handed no window */
 	_Atomic uint64_t window_first_step, window_last_step;
+
+	/*
+	 * MPI_COMM_WORLD of the rank's process: the first one that uses MPI. What another one calls
+	 * its world is a different one, and has no numbers.
+	 */
+	_Atomic uint32_t mpi_pid, mpi_rank, mpi_size;
 
 	struct ifp_ring_header ring[IFP_SEGMENT_RINGS];
 };

@@ -176,3 +176,62 @@ void ifp_mark_emit_record(struct ifp_mark_emitter *emitter, const struct ifp_lan
 	}
 	finish(emitter, &event);
 }
+
+static const char *const mpi_names[IFP_MPI_CALL_COUNT] = {
+	[IFP_MPI_BARRIER] = "mpi:MPI_Barrier",
+	[IFP_MPI_ALLREDUCE] = "mpi:MPI_Allreduce",
+	[IFP_MPI_ALLGATHER] = "mpi:MPI_Allgather",
+	[IFP_MPI_ALLGATHERV] = "mpi:MPI_Allgatherv",
+	[IFP_MPI_ALLTOALL] = "mpi:MPI_Alltoall",
+	[IFP_MPI_ALLTOALLV] = "mpi:MPI_Alltoallv",
+	[IFP_MPI_REDUCE_SCATTER] = "mpi:MPI_Reduce_scatter",
+	[IFP_MPI_REDUCE_SCATTER_BLOCK] = "mpi:MPI_Reduce_scatter_block",
+	[IFP_MPI_BCAST] = "mpi:MPI_Bcast",
+	[IFP_MPI_REDUCE] = "mpi:MPI_Reduce",
+	[IFP_MPI_GATHER] = "mpi:MPI_Gather",
+	[IFP_MPI_SCATTER] = "mpi:MPI_Scatter",
+};
+
+/* The words for the group are those of PyTorch: what knows them knows these collectives, too. */
+static void append_mpi_args(
+	struct ifp_buf *args, const struct ifp_mpi_record *call, uint32_t world_size)
+{
+	const char *separator = "{";
+
+	if (call->number) {
+		ifp_buf_printf(args,
+			"{\"Process Group Name\":\"MPI_COMM_WORLD\",\"Group size\":%" PRIu32
+			",\"number\":%" PRIu64,
+			world_size, call->number);
+		separator = ",";
+	}
+	if (call->bytes != IFP_MPI_BYTES_UNKNOWN) {
+		ifp_buf_printf(args, "%s\"bytes\":%" PRIu64, separator, call->bytes);
+		separator = ",";
+	}
+	if (call->result) {
+		ifp_buf_printf(args, "%s\"error\":%" PRId64, separator, call->result);
+		separator = ",";
+	}
+	if (*separator == ',')
+		ifp_buf_append_u8(args, '}');
+}
+
+void ifp_mark_emit_mpi(struct ifp_mark_emitter *emitter, const struct ifp_lane *lane,
+	const struct ifp_mark_record *record, const struct ifp_mpi_record *call,
+	uint32_t world_size)
+{
+	struct ifp_event event = {
+		.kind = IFP_EVENT_SLICE,
+		.source = IFP_SOURCE_MARK,
+		.category = ifp_str("mpi"),
+		.start = (int64_t)call->start,
+		.dur = record->stamp > call->start ? (int64_t)(record->stamp - call->start) : 0,
+		.lane = *lane,
+	};
+
+	begin(emitter);
+	ifp_buf_append_text(&emitter->name, mpi_names[record->value]);
+	append_mpi_args(&emitter->args, call, world_size);
+	finish(emitter, &event);
+}

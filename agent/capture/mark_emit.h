@@ -37,3 +37,8 @@ void ifp_mark_emit_step_range(
 /* INSTANT, COUNTER, STEP, THREAD_NAME: records that are an event each. */
 void ifp_mark_emit_record(struct ifp_mark_emitter *emitter, const struct ifp_lane *lane,
 	const struct ifp_mark_record *record, struct ifp_str name);
+
+/* A call of MPI; world_size: ranks of its MPI_COMM_WORLD. */
+void ifp_mark_emit_mpi(struct ifp_mark_emitter *emitter, const struct ifp_lane *lane,
+	const struct ifp_mark_record *record, const struct ifp_mpi_record *call,
+	uint32_t world_size);

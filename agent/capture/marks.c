@@ -83,9 +83,40 @@ int ifp_marks_environment(
 	return result;
 }
 
+/* Sanitizers insist on being the first library, unless they are told that this one is harmless. */
+#define ASAN_LETS_US "verify_asan_link_order=0"
+
+int ifp_marks_environment_mpi(struct ifp_environment *environment, const char *library_path)
+{
+	int result;
+
+	if (strpbrk(library_path, ": \t"))
+		return ifp_fail(-EINVAL,
+			"MPI calls are not recorded: LD_PRELOAD cannot hold the path %s",
+			library_path);
+	result = ifp_environment_prepend(environment, "LD_PRELOAD", library_path);
+	if (result == 0)
+		result = ifp_environment_prepend(environment, "ASAN_OPTIONS", ASAN_LETS_US);
+	return result;
+}
+
 struct ifp_segment_header *ifp_marks_segment(struct ifp_marks *marks)
 {
 	return marks->segment.header;
+}
+
+static void take_mpi(struct ifp_marks *marks, const struct ifp_mark_thread *thread,
+	const struct ifp_mark_record *record, struct ifp_str payload)
+{
+	struct ifp_mpi_record call;
+
+	if (payload.len_bytes != sizeof(call) || record->value >= IFP_MPI_CALL_COUNT) {
+		marks->damaged++;
+		return;
+	}
+	memcpy(&call, payload.ptr, sizeof(call));
+	ifp_mark_emit_mpi(&marks->emitter, &thread->lane, record, &call,
+		atomic_load(&marks->segment.header->mpi_size));
 }
 
 static void take_record(struct ifp_marks *marks, struct ifp_mark_thread *thread,
@@ -111,6 +142,9 @@ static void take_record(struct ifp_marks *marks, struct ifp_mark_thread *thread,
 	case IFP_MARK_STEP:
 	case IFP_MARK_THREAD_NAME:
 		ifp_mark_emit_record(&marks->emitter, &thread->lane, record, name);
+		break;
+	case IFP_MARK_MPI:
+		take_mpi(marks, thread, record, name);
 		break;
 	default:
 		marks->damaged++;

@@ -25,6 +25,12 @@ void ifp_marks_free(struct ifp_marks **marks);
 int ifp_marks_environment(
 	struct ifp_marks *marks, struct ifp_environment *environment, const char *library_path);
 
+/*
+ * Puts the library before MPI in the program's search order, in front of whatever else LD_PRELOAD
+ * names. -EINVAL when its path has a ':' or a space.
+ */
+int ifp_marks_environment_mpi(struct ifp_environment *environment, const char *library_path);
+
 /* The control page: hook bits, step counter. Shared with running processes. */
 struct ifp_segment_header *ifp_marks_segment(struct ifp_marks *marks);
 

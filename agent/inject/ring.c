@@ -198,7 +198,7 @@ static bool put(struct writer *w, const struct ifp_mark *mark)
 		.origin = mark->origin,
 		.name_bytes = (uint16_t)(mark->prefix_bytes + len_bytes),
 		.stack = mark->stack,
-		.stamp = stamp(w),
+		.stamp = mark->stamp ? mark->stamp : stamp(w),
 		.value = mark->value,
 	};
 	w->head_bytes += size_bytes;
@@ -231,6 +231,18 @@ __attribute__((cold, noinline)) static bool find_ring(struct writer *w)
 	}
 	errno = saved_errno;
 	return w->ring;
+}
+
+uint64_t ifp_ring_now(void)
+{
+	const struct ifp_segment_header *segment;
+
+	if (__builtin_expect(writer.ring != NULL, 1))
+		return stamp(&writer);
+	segment = ifp_inject_segment();
+	if (!segment)
+		return 0;
+	return stamp(&(struct writer){.stamp_is_tsc = segment->stamp_is_tsc != 0});
 }
 
 /* A signal handler has interrupted a put of its own thread. */

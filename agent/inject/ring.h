@@ -32,6 +32,7 @@ struct ifp_mark {
 	uint8_t origin; /* enum ifp_mark_origin */
 	uint16_t stack; /* of PUSH and POP */
 	uint64_t value;
+	uint64_t stamp;	    /* 0 = now */
 	const char *prefix; /* NULL where prefix_bytes is 0 */
 	size_t prefix_bytes;
 	const char *name; /* NUL-terminated; NULL = no name */
@@ -39,6 +40,9 @@ struct ifp_mark {
 
 /* The segment that the environment names, opened by the first call; NULL when there is none. */
 struct ifp_segment_header *ifp_inject_segment(void);
+
+/* The moment in the form of a mark's stamp; 0 where there is no segment. */
+uint64_t ifp_ring_now(void);
 
 /* Stamps the mark and writes it. False when it was dropped. */
 bool ifp_ring_put(const struct ifp_mark *mark);
