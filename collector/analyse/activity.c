@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/analyse/activity.h"
 
+#include "collector/analyse/collectives.h"
 #include "collector/analyse/groups.h"
 #include "collector/store/notes.h"
 #include "collector/timeline/steps.h"
@@ -26,6 +27,7 @@ enum {
 	IS_HOST = 4,
 	IS_DEVICE = 8,
 	IS_LAUNCH = 16,
+	IS_MPI = 32,
 };
 
 struct pick {
@@ -51,60 +53,6 @@ struct taker {
 static bool contains(struct ifp_str text, const char *part)
 {
 	return text.len_bytes && memmem(text.ptr, text.len_bytes, part, strlen(part));
-}
-
-static struct ifp_str behind(struct ifp_str text, const char *prefix)
-{
-	uint32_t len_bytes = (uint32_t)strlen(prefix);
-
-	return (struct ifp_str){text.ptr + len_bytes, text.len_bytes - len_bytes};
-}
-
-/* "gloo:all_reduce" -> "all_reduce"; false when the event is no collective of the host. */
-static bool host_collective(const struct ifp_event *event, struct ifp_str *name)
-{
-	struct ifp_str rest;
-
-	if (event->kind != IFP_EVENT_SLICE || event->source != IFP_SOURCE_KINETO)
-		return false;
-	if (!ifp_str_is(event->category, "user_annotation") &&
-		!ifp_str_is(event->category, "cpu_op"))
-		return false;
-	if (!ifp_str_starts_with(event->name, "gloo:") &&
-		!ifp_str_starts_with(event->name, "nccl:"))
-		return false;
-	rest = behind(event->name, "gloo:");
-	if (ifp_str_starts_with(rest, "send") || ifp_str_starts_with(rest, "recv"))
-		return false;
-	*name = rest;
-	return true;
-}
-
-/* "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)" -> "AllReduce"; "ncclKernel_" before NCCL 2.19. */
-static bool device_collective(const struct ifp_event *event, struct ifp_str *name)
-{
-	static const char *const prefixes[] = {"ncclDevKernel_", "ncclKernel_"};
-
-	if (event->kind != IFP_EVENT_SLICE || !ifp_str_is(event->category, "kernel"))
-		return false;
-	for (size_t i = 0; i < IFP_ARRAY_SIZE(prefixes); i++) {
-		if (ifp_str_starts_with(event->name, prefixes[i])) {
-			uint32_t n = 0;
-
-			*name = behind(event->name, prefixes[i]);
-			while (n < name->len_bytes && !strchr("_(", name->ptr[n]))
-				n++;
-			name->len_bytes = n;
-			return !ifp_str_is(*name, "SendRecv");
-		}
-	}
-	return false;
-}
-
-bool ifp_activity_is_collective(const struct ifp_event *event, struct ifp_str *name, bool *device)
-{
-	*device = device_collective(event, name);
-	return *device || host_collective(event, name);
 }
 
 /* What kind of step the event ends, and its number. */
@@ -177,7 +125,7 @@ static int make_room(struct taker *t)
 {
 	struct ifp_rank_activity *rank = t->rank;
 	struct ifp_arena *arena = &t->activity->arena;
-	size_t marks = 1, host = 1, device = 1;
+	size_t marks = 1, host = 1, device = 1, mpi = 1;
 	uint64_t step;
 
 	t->origin = find_origin(t);
@@ -187,13 +135,15 @@ static int make_room(struct taker *t)
 		marks += is & IS_STEP && is_mark(t, &t->picks[i].timed->event, &step);
 		host += (is & IS_HOST) != 0;
 		device += (is & IS_DEVICE) != 0;
+		mpi += (is & IS_MPI) != 0;
 	}
 	rank->marks = ifp_arena_alloc(arena, marks * sizeof(*rank->marks));
 	rank->host = ifp_arena_alloc(arena, host * sizeof(*rank->host));
 	rank->device = ifp_arena_alloc(arena, device * sizeof(*rank->device));
+	rank->mpi = ifp_arena_alloc(arena, mpi * sizeof(*rank->mpi));
 	t->launches = ifp_arena_alloc(arena, device * sizeof(*t->launches));
-	rank->mark_count = rank->host_count = rank->device_count = 0;
-	if (!rank->marks || !rank->host || !rank->device || !t->launches)
+	rank->mark_count = rank->host_count = rank->device_count = rank->mpi_count = 0;
+	if (!rank->marks || !rank->host || !rank->device || !rank->mpi || !t->launches)
 		return ifp_fail(-ENOMEM, "collect the collectives of rank %u", rank->rank);
 	return 0;
 }
@@ -289,11 +239,15 @@ static int take_collective(struct taker *t, const struct ifp_timed_event *timed)
 {
 	struct ifp_rank_activity *rank = t->rank;
 	const struct launch *launch;
-	struct ifp_str name;
+	struct ifp_str name, group;
 
-	if (host_collective(&timed->event, &name))
+	if (ifp_collective_of_host(&timed->event, &name))
 		return add(t, timed, timed->start_ns, name, rank->host, &rank->host_count);
-	if (!device_collective(&timed->event, &name))
+	if (ifp_collective_of_mpi(&timed->event, &name))
+		return ifp_args_find(timed->event.args, "Process Group Name", &group)
+			       ? add(t, timed, timed->start_ns, name, rank->mpi, &rank->mpi_count)
+			       : 0;
+	if (!ifp_collective_of_device(&timed->event, &name))
 		return 0;
 	launch = find_launch(t, timed->event.correlation);
 	if (!launch || !launch->found)
@@ -321,10 +275,12 @@ static uint32_t what_is(const struct ifp_event *event)
 	with_number.correlation = 1;
 	if (step_of(&with_number, &step) != IFP_STEPS_NONE)
 		is |= IS_STEP;
-	if (host_collective(event, &name))
+	if (ifp_collective_of_host(event, &name))
 		is |= IS_HOST;
-	if (device_collective(event, &name))
+	if (ifp_collective_of_device(event, &name))
 		is |= IS_DEVICE;
+	if (ifp_collective_of_mpi(event, &name))
+		is |= IS_MPI;
 	if (is_launch(event))
 		is |= IS_LAUNCH;
 	return is ? is : IS_NOTHING;
@@ -378,25 +334,43 @@ int ifp_activity_take(struct ifp_activity *activity, const struct ifp_timed_even
 	take_marks(&t);
 	find_launches(&t);
 	for (size_t i = 0; !err && i < t.count; i++)
-		if (t.picks[i].is & (IS_HOST | IS_DEVICE))
+		if (t.picks[i].is & (IS_HOST | IS_DEVICE | IS_MPI))
 			err = take_collective(&t, t.picks[i].timed);
 	qsort(rank->host, rank->host_count, sizeof(*rank->host), compare_collectives);
 	qsort(rank->device, rank->device_count, sizeof(*rank->device), compare_collectives);
+	qsort(rank->mpi, rank->mpi_count, sizeof(*rank->mpi), compare_collectives);
 	return err;
 }
 
-bool ifp_activity_has_kernels(const struct ifp_activity *activity)
+enum ifp_activity_kind ifp_activity_kind(const struct ifp_activity *activity)
 {
-	bool any = false;
+	enum ifp_activity_kind kind = IFP_ACTIVITY_MPI;
 
 	for (uint32_t i = 0; i < activity->rank_count; i++) {
 		const struct ifp_rank_activity *rank = &activity->ranks[i];
 
 		if (rank->host_count && !rank->device_count)
-			return false;
-		any = any || rank->device_count;
+			return IFP_ACTIVITY_HOST;
+		if (rank->device_count)
+			kind = IFP_ACTIVITY_DEVICE;
 	}
-	return any;
+	return kind;
+}
+
+const struct ifp_collective *ifp_activity_list(
+	const struct ifp_rank_activity *rank, enum ifp_activity_kind kind, size_t *count)
+{
+	switch (kind) {
+	case IFP_ACTIVITY_DEVICE:
+		*count = rank->device_count;
+		return rank->device;
+	case IFP_ACTIVITY_HOST:
+		*count = rank->host_count;
+		return rank->host;
+	default:
+		*count = rank->mpi_count;
+		return rank->mpi;
+	}
 }
 
 void ifp_activity_free(struct ifp_activity *activity)

@@ -4,8 +4,9 @@
  * beside the events that they are taken from, which are loaded one rank at a time.
  *
  * A collective is what PyTorch's process groups record: slices "gloo:..." and "nccl:..." of the
- * host, and NCCL's kernels on the GPU, which tell better when a rank arrived. Sends and receives
- * between two ranks are none. A collective belongs to the step in which it was called: a kernel to
+ * host, and NCCL's kernels on the GPU, which tell better when a rank arrived; and what the program
+ * called through MPI for all ranks ("mpi:..."), which counts where no rank has any of the others.
+ * Sends and receives between two ranks are none. A collective belongs to the step in which it was called: a kernel to
  * that of its launch, however far behind the GPU is. What starts after the last mark has no step
  * and is left out.
  */
@@ -27,6 +28,8 @@ struct ifp_rank_activity {
 	size_t host_count;
 	struct ifp_collective *device;
 	size_t device_count;
+	struct ifp_collective *mpi;
+	size_t mpi_count;
 	uint64_t without_step; /* collectives that were left out because no mark ends their step */
 };
 
@@ -51,8 +54,18 @@ void ifp_activity_free(struct ifp_activity *activity);
 
 #define IFP_CLEANUP_ACTIVITY IFP_CLEANUP(ifp_activity_free)
 
-/* Whether all ranks that have collectives have kernels of them: those tell arrivals best. */
-bool ifp_activity_has_kernels(const struct ifp_activity *activity);
+/* What ranks are compared by. */
+enum ifp_activity_kind {
+	IFP_ACTIVITY_DEVICE, /* all ranks that PyTorch's process groups tell of have kernels */
+	IFP_ACTIVITY_HOST,   /* any rank has ranges of them */
+	IFP_ACTIVITY_MPI,
+};
+
+enum ifp_activity_kind ifp_activity_kind(const struct ifp_activity *activity);
+
+/* The rank's collectives of that kind. */
+const struct ifp_collective *ifp_activity_list(
+	const struct ifp_rank_activity *rank, enum ifp_activity_kind kind, size_t *count);
 
 /*
  * The part of it that needs no run: takes collectives and marks out of one rank's events (by

@@ -100,14 +100,7 @@ static int order_groups(const struct ifp_intern *groups, uint32_t *place)
 	return 0;
 }
 
-static const struct ifp_collective *list_of(
-	const struct ifp_rank_activity *rank, bool kernels, size_t *count)
-{
-	*count = kernels ? rank->device_count : rank->host_count;
-	return kernels ? rank->device : rank->host;
-}
-
-static int fill_entries(struct meeting_maker *m, bool kernels)
+static int fill_entries(struct meeting_maker *m, enum ifp_activity_kind kind)
 {
 	const struct ifp_intern *groups = &m->activity->groups;
 	IFP_CLEANUP_FREE uint32_t *place = calloc(groups->count + 1u, sizeof(*place));
@@ -119,7 +112,7 @@ static int fill_entries(struct meeting_maker *m, bool kernels)
 	for (uint32_t r = 0; r < m->activity->rank_count; r++) {
 		size_t count;
 		const struct ifp_collective *list =
-			list_of(&m->activity->ranks[r], kernels, &count);
+			ifp_activity_list(&m->activity->ranks[r], kind, &count);
 
 		for (size_t i = 0; i < count; i++)
 			m->entries[m->count++] = (struct entry){place[list[i].group], r, &list[i]};
@@ -170,13 +163,13 @@ static int meet_group(struct meeting_maker *m, size_t first, size_t *end)
 int ifp_groups_meet(const struct ifp_activity *activity,
 	int (*take)(void *context, const struct ifp_meeting *meeting), void *context)
 {
-	bool kernels = ifp_activity_has_kernels(activity);
+	enum ifp_activity_kind kind = ifp_activity_kind(activity);
 	size_t total = 1, count, ranks = activity->rank_count + 1u;
 	struct meeting_maker m = {.activity = activity, .take = take, .context = context};
 	int err = 0;
 
 	for (uint32_t r = 0; r < activity->rank_count; r++) {
-		list_of(&activity->ranks[r], kernels, &count);
+		ifp_activity_list(&activity->ranks[r], kind, &count);
 		total += count;
 	}
 	IFP_CLEANUP_FREE struct entry *entries = calloc(total, sizeof(*entries));
@@ -192,7 +185,7 @@ int ifp_groups_meet(const struct ifp_activity *activity,
 	m.times = times;
 	m.ranks = places;
 	m.parts = parts;
-	err = fill_entries(&m, kernels);
+	err = fill_entries(&m, kind);
 	for (size_t i = 0, end; i < m.count && !err; i = end)
 		err = meet_group(&m, i, &end);
 	return err;

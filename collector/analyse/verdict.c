@@ -26,26 +26,20 @@ static int unknown(struct ifp_verdict *verdict, enum ifp_verdict_reason reason)
 	return 0;
 }
 
-/* Takes the ranks with collectives: kernels where all of these ranks have them. */
+/* Takes the ranks with collectives, of the kind that tells best. */
 static void choose_ranks(struct comparison *c)
 {
-	bool kernels = ifp_activity_has_kernels(c->activity);
+	enum ifp_activity_kind kind = ifp_activity_kind(c->activity);
 
 	for (uint32_t i = 0; i < c->activity->rank_count; i++) {
 		const struct ifp_rank_activity *rank = &c->activity->ranks[i];
+		struct ifp_rank_times *times = &c->times[c->count];
 
-		if (!rank->host_count && !rank->device_count)
-			continue;
-		c->ranks[c->count++] = rank;
-	}
-	for (uint32_t i = 0; i < c->count; i++) {
-		const struct ifp_rank_activity *rank = c->ranks[i];
-
-		c->times[i] =
-			(struct ifp_rank_times){.collectives = kernels ? rank->device : rank->host,
-				.collective_count = kernels ? rank->device_count : rank->host_count,
-				.marks = rank->marks,
-				.mark_count = rank->mark_count};
+		*times = (struct ifp_rank_times){
+			.marks = rank->marks, .mark_count = rank->mark_count};
+		times->collectives = ifp_activity_list(rank, kind, &times->collective_count);
+		if (times->collective_count || rank->host_count || rank->device_count)
+			c->ranks[c->count++] = rank;
 	}
 }
 

@@ -55,11 +55,13 @@ static int take_collectives(struct ifp_links *links, uint32_t i, const struct if
 	if (err)
 		return err;
 	rank->ends = ifp_arena_alloc(&links->activity.arena,
-		(activity->host_count + activity->device_count + 1) * sizeof(*rank->ends));
+		(activity->host_count + activity->device_count + activity->mpi_count + 1) *
+			sizeof(*rank->ends));
 	if (!rank->ends)
 		return ifp_fail(-ENOMEM, "compare the collectives of rank %u", activity->rank);
 	add_ends(rank, activity->host, activity->host_count);
 	add_ends(rank, activity->device, activity->device_count);
+	add_ends(rank, activity->mpi, activity->mpi_count);
 	qsort(rank->ends, rank->count, sizeof(*rank->ends), compare_ends);
 	rank->taken = true;
 	return 0;

@@ -66,6 +66,16 @@ static bool type_bytes(struct ifp_str name, int64_t *bytes)
 	return false;
 }
 
+static bool outright(struct ifp_str args, int64_t *bytes)
+{
+	int64_t told;
+
+	if (!ifp_args_find_int(args, "bytes", &told) || told < 0)
+		return false;
+	*bytes = told;
+	return true;
+}
+
 static bool by_count(struct ifp_str args, int64_t *bytes)
 {
 	struct ifp_str type;
@@ -142,5 +152,5 @@ static bool by_tensors(struct ifp_str args, int64_t *bytes)
 
 bool ifp_message_bytes(struct ifp_str args, int64_t *bytes)
 {
-	return by_count(args, bytes) || by_tensors(args, bytes);
+	return outright(args, bytes) || by_count(args, bytes) || by_tensors(args, bytes);
 }

@@ -155,6 +155,58 @@ static void step_times_come_from_marks_that_follow_each_other(void **state)
 	assert_int_equal(ifp_activity_step_times(&none).mean_ns, 0);
 }
 
+static struct ifp_timed_event mpi_call(const char *name, int64_t start_ns, const char *args)
+{
+	struct ifp_timed_event call = slice("mpi", name, start_ns, 0);
+
+	call.event.source = IFP_SOURCE_MARK;
+	call.event.args = ifp_str(args);
+	return call;
+}
+
+/* On any other communicator than the world nobody knows who meets whom. */
+static void calls_of_mpi_are_collectives_on_the_world(void **state)
+{
+	const char *world = "{\"Process Group Name\":\"MPI_COMM_WORLD\",\"Group size\":4}";
+	struct ifp_timed_event marked = mpi_call("mpi:MPI_Reduce", 40, world);
+	const struct ifp_timed_event events[] = {
+		mpi_call("mpi:MPI_Allreduce", 50, world),
+		mpi_call("mpi:MPI_Barrier", 60, "{\"bytes\":4}"),
+		(marked.event.category = ifp_str("mark"), marked),
+		mark(1, 100),
+	};
+	IFP_CLEANUP_ACTIVITY struct ifp_activity activity = {0};
+	struct ifp_rank_activity rank = {0};
+
+	(void)state;
+	assert_ok(ifp_activity_take(&activity, events, IFP_ARRAY_SIZE(events), &rank));
+	assert_int_equal(rank.host_count + rank.device_count, 0);
+	assert_int_equal(rank.mpi_count, 1);
+	assert_int_equal(rank.mpi[0].start_ns, 50);
+	assert_str(name_of(&activity, rank.mpi[0]), "MPI_Allreduce");
+	assert_str(ifp_intern_text(&activity.groups, rank.mpi[0].group), "4 \"MPI_COMM_WORLD\" ");
+}
+
+/* What process groups tell counts before MPI: a rank without the former is not compared by it. */
+static void one_kind_of_collectives_is_compared(void **state)
+{
+	struct ifp_collective some[3] = {0};
+	struct ifp_rank_activity ranks[2] = {{.mpi = some, .mpi_count = 3}, {.mpi = some}};
+	const struct ifp_activity activity = {.ranks = ranks, .rank_count = 2};
+	size_t count;
+
+	(void)state;
+	assert_int_equal(ifp_activity_kind(&activity), IFP_ACTIVITY_MPI);
+	assert_ptr_equal(ifp_activity_list(&ranks[0], IFP_ACTIVITY_MPI, &count), some);
+	assert_int_equal(count, 3);
+	ranks[1].device_count = 2;
+	assert_int_equal(ifp_activity_kind(&activity), IFP_ACTIVITY_DEVICE);
+	ranks[0].host_count = 1;
+	assert_int_equal(ifp_activity_kind(&activity), IFP_ACTIVITY_HOST);
+	ifp_activity_list(&ranks[1], IFP_ACTIVITY_HOST, &count);
+	assert_int_equal(count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -162,6 +214,8 @@ int main(void)
 		cmocka_unit_test(steps_that_a_program_names_itself_count_where_no_optimizer_does),
 		cmocka_unit_test(only_collectives_of_the_host_are_taken_as_such),
 		cmocka_unit_test(a_kernel_belongs_to_the_step_of_its_launch),
+		cmocka_unit_test(calls_of_mpi_are_collectives_on_the_world),
+		cmocka_unit_test(one_kind_of_collectives_is_compared),
 		cmocka_unit_test(step_times_come_from_marks_that_follow_each_other),
 	};
 

@@ -163,6 +163,8 @@ static void a_message_is_known_by_its_count_or_its_tensors(void **state)
 		 "\"Input type\":[\"float\"]}",
 			6},
 		{"{\"In msg nelems\":0,\"dtype\":\"Byte\"}", 0},
+		{"{\"Process Group Name\":\"MPI_COMM_WORLD\",\"number\":7,\"bytes\":4096}", 4096},
+		{"{\"bytes\":-1}", -1},
 		{"{\"In msg nelems\":3,\"dtype\":\"Quaternion\"}", -1},
 		{"{\"In msg nelems\":3}", -1},
 		{"{\"In msg nelems\":4611686018427387904,\"dtype\":\"Long\"}", -1},
