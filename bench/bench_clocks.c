@@ -12,7 +12,7 @@
 #include "core/cleanup.h"
 #include "core/error.h"
 
-#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -209,51 +209,122 @@ static void run(const struct ifp_sim *sim, const struct ifp_aligner_ops *ops, ui
 	ifp_contestant_free(&contestant);
 }
 
-static void print_errors(struct errors *errors, bool with_max)
+/* What a row of a table says; NAN where a method has nothing to say. */
+enum figure {
+	COST,
+	AFTER_P50,
+	AFTER_P99,
+	ONLINE_P50,
+	ONLINE_P99,
+	ONLINE_MAX,
+	WHOLE_P50,
+	WHOLE_P99,
+	WHOLE_MAX,
+	FIGURES,
+};
+
+static const char *const goals[FIGURES] = {
+	[COST] = "exchange",
+	[AFTER_P99] = "right after, p99",
+	[ONLINE_P99] = "while it runs, p99",
+	[WHOLE_P99] = "after the run, p99",
+	[WHOLE_MAX] = "after the run, max",
+};
+
+static void take_errors(struct errors *errors, double *p50, double *p99, double *max)
 {
+	*p50 = *p99 = *max = NAN;
 	if (errors->count) {
 		qsort(errors->ns, errors->count, sizeof(*errors->ns), compare_int64);
-		printf("  %9.3f %9.3f", quantile_us(errors, 0.5), quantile_us(errors, 0.99));
-		if (with_max)
-			printf(" %9.3f", quantile_us(errors, 1));
-	} else {
-		printf("  %9s %9s", "-", "-");
-		if (with_max)
-			printf(" %9s", "-");
+		*p50 = quantile_us(errors, 0.5);
+		*p99 = quantile_us(errors, 0.99);
+		*max = quantile_us(errors, 1);
 	}
 	free(errors->ns);
+}
+
+static void take_figures(struct outcome *outcome, double figures[FIGURES])
+{
+	double unused;
+
+	figures[COST] = outcome->cost_ms;
+	take_errors(&outcome->after, figures + AFTER_P50, figures + AFTER_P99, &unused);
+	take_errors(
+		&outcome->online, figures + ONLINE_P50, figures + ONLINE_P99, figures + ONLINE_MAX);
+	take_errors(&outcome->whole, figures + WHOLE_P50, figures + WHOLE_P99, figures + WHOLE_MAX);
+}
+
+static void print_row(const char *name, const struct outcome *outcome, const double *figures)
+{
+	printf("%-20s %9.3f %8.0f ", name, figures[COST], outcome->messages);
+	for (int f = AFTER_P50; f < FIGURES; f++) {
+		const char *gap = f == ONLINE_P50 || f == WHOLE_P50 ? "  " : " ";
+
+		if (isnan(figures[f]))
+			printf("%s%9s", gap, "-");
+		else
+			printf("%s%9.3f", gap, figures[f]);
+	}
+	printf(" %7.1f\n", outcome->cpu_s);
+	if (outcome->bounds)
+		printf("%-20s certified: the truth is outside the bound in %zu of %zu looks; mean "
+		       "bound %.1f us\n",
+			"", outcome->violations, outcome->bounds,
+			(double)outcome->bound_sum_ns / (double)outcome->bounds / 1000);
+	fflush(stdout);
+}
+
+static void print_head(const struct world *world)
+{
+	printf("\n%s: %u nodes, an exchange every %u s, wander %g ppm%s\n", world->title,
+		world->nodes, world->period_s, world->wander_ppm, world->tcp ? ", like TCP" : "");
+	printf("%-20s %9s %8s  %19s  %29s  %29s %7s\n", "", "exchange", "messages",
+		"error right after", "until the next / 10 s after", "over 600 s, after the run",
+		"cpu");
+	printf("%-20s %9s %8s  %9s %9s  %9s %9s %9s  %9s %9s %9s %7s\n", "", "ms", "a node",
+		"p50 us", "p99 us", "p50 us", "p99 us", "max us", "p50 us", "p99 us", "max us",
+		"s");
+}
+
+/* Ours is the better of the first two rows; every other method beside it. */
+static void print_ratios(double (*rows)[FIGURES], size_t count)
+{
+	printf("%-20s", "times ours");
+	for (size_t i = 2; i < count; i++)
+		printf(" %20s", ifp_peers_and_ours[i]->name);
+	for (int f = 0; f < FIGURES; f++) {
+		double ours = fmin(rows[0][f], rows[1][f]);
+
+		if (!goals[f])
+			continue;
+		printf("\n%-20s", goals[f]);
+		for (size_t i = 2; i < count; i++) {
+			if (isnan(rows[i][f]))
+				printf(" %20s", "-");
+			else
+				printf(" %20.1f", rows[i][f] / ours);
+		}
+	}
+	printf("\n");
 }
 
 static void print_table(const struct world *world)
 {
 	IFP_CLEANUP(ifp_sim_free) struct ifp_sim sim;
+	double rows[16][FIGURES];
+	size_t count = 0;
 
 	make_world(world, &sim);
-	printf("\n%s: %u nodes, an exchange every %u s, wander %g ppm%s\n", world->title,
-		world->nodes, world->period_s, world->wander_ppm, world->tcp ? ", like TCP" : "");
-	printf("%-22s %9s %8s  %19s  %29s  %29s %7s\n", "", "exchange", "messages",
-		"error right after", "until the next / 10 s after", "over 600 s, after the run",
-		"cpu");
-	printf("%-22s %9s %8s  %9s %9s  %9s %9s %9s  %9s %9s %9s %7s\n", "", "ms", "a node",
-		"p50 us", "p99 us", "p50 us", "p99 us", "max us", "p50 us", "p99 us", "max us",
-		"s");
-	for (size_t i = 0; ifp_peers_and_ours[i]; i++) {
-		const struct ifp_aligner_ops *ops = ifp_peers_and_ours[i];
+	print_head(world);
+	for (; ifp_peers_and_ours[count] && count < IFP_ARRAY_SIZE(rows); count++) {
+		const struct ifp_aligner_ops *ops = ifp_peers_and_ours[count];
 		struct outcome outcome = {0};
 
 		run(&sim, ops, world->period_s, &outcome);
-		printf("%-22s %9.3f %8.0f", ops->name, outcome.cost_ms, outcome.messages);
-		print_errors(&outcome.after, false);
-		print_errors(&outcome.online, true);
-		print_errors(&outcome.whole, true);
-		printf(" %7.1f\n", outcome.cpu_s);
-		if (outcome.bounds)
-			printf("%-22s certified: %zu of %zu looks outside the bound; mean bound "
-			       "%.1f us\n",
-				"", outcome.violations, outcome.bounds,
-				(double)outcome.bound_sum_ns / (double)outcome.bounds / 1000);
-		fflush(stdout);
+		take_figures(&outcome, rows[count]);
+		print_row(ops->name, &outcome, rows[count]);
 	}
+	print_ratios(rows, count);
 }
 
 int main(int argc, char **argv)

@@ -3,6 +3,7 @@
 
 #include "clocksync/estimate/edge.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,26 @@ void ifp_track_add(struct ifp_track *track, const struct ifp_track_point *point)
 {
 	if (!track->count || point->global_ns > track->points[track->count - 1].global_ns)
 		track->points[track->count++] = *point;
+}
+
+int ifp_track_merge(struct ifp_track *track, const struct ifp_track_point *more, uint32_t count)
+{
+	struct ifp_track merged = *track;
+	uint32_t i = 0, k = 0;
+
+	merged.points = calloc((size_t)track->count + count + 1, sizeof(*merged.points));
+	if (!merged.points)
+		return -ENOMEM;
+	merged.count = 0;
+	while (i < track->count || k < count) {
+		bool old = i < track->count &&
+			   (k == count || track->points[i].global_ns <= more[k].global_ns);
+
+		ifp_track_add(&merged, old ? track->points + i++ : more + k++);
+	}
+	free(track->points);
+	*track = merged;
+	return 0;
 }
 
 void ifp_track_narrow(

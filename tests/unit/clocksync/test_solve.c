@@ -285,6 +285,50 @@ static void map_tells_its_epochs(void **state)
 	assert_true(between.sigma_ns <= ifp_clock_map_summary(map).sigma_ns);
 }
 
+/* 64 machines, asymmetric paths and jitter: squares of errors in sigmas, at exchanges and between.
+ */
+static void add_squares(uint64_t seed, double squares[2])
+{
+	IFP_CLEANUP(ifp_sim_free) struct ifp_sim sim;
+	IFP_CLEANUP(ifp_clock_solution_free) struct ifp_clock_solution *solution = NULL;
+
+	assert_ok(ifp_sim_new(seed, 64, 1, &sim));
+	sim.network = (struct ifp_sim_network){US, 100, 50, 0.003, 50 * US};
+	for (uint32_t i = 0; i < 64; i++)
+		sim.clocks[i].drift_ppm = 40 * ifp_sim_random(&sim) - 20;
+	assert_ok(ifp_sim_walk(&sim, 1e-3, 200));
+	assert_ok(ifp_sim_tuples(&sim, at(0), at(200 * S), S));
+	for (uint32_t e = 0; e <= 20; e++)
+		ifp_sim_epoch(&sim, e, 16, at(e * 10 * S), 0);
+	solution = solve(&sim);
+	for (uint32_t r = 1; r < 64; r++) {
+		const struct ifp_clock_map *map = ifp_clock_solution_map(solution, r);
+
+		for (int64_t t = 0; t < 200; t += 5) {
+			ifp_global_ns now = {ifp_sim_raw(sim.clocks, at(t * S))};
+			double error = (double)error_ns(&sim, solution, r, at(t * S));
+
+			squares[t % 10 == 5] += pow(error / ifp_clock_map_at(map, now).sigma_ns, 2);
+		}
+	}
+}
+
+/* The reference's own error is in all of a job's, so that many jobs are needed to tell. */
+static void sigma_is_as_large_as_errors(void **state)
+{
+	double squares[2] = {0, 0};
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 12; seed++)
+		add_squares(seed, squares);
+	for (int i = 0; i < 2; i++) {
+		double rms = sqrt(squares[i] / (12 * 63 * 20));
+
+		print_message("rms error %.2f sigma\n", rms);
+		assert_true(rms > 0.7 && rms < 1.5);
+	}
+}
+
 static void rank_without_tuples_gets_no_map(void **state)
 {
 	IFP_CLEANUP(ifp_sim_free) struct ifp_sim sim = quiet_job(2, 2);
@@ -372,6 +416,7 @@ int main(void)
 		cmocka_unit_test(slow_exchange_is_brought_to_one_moment),
 		cmocka_unit_test(faster_drift_raises_the_assumption),
 		cmocka_unit_test(map_tells_its_epochs),
+		cmocka_unit_test(sigma_is_as_large_as_errors),
 		cmocka_unit_test(rank_without_tuples_gets_no_map),
 		cmocka_unit_test(nobody_has_tuples),
 		cmocka_unit_test(unknown_identity_is_never_shared),

@@ -147,6 +147,30 @@ static void sigma_grows_away_from_the_points(void **state)
 		    ifp_track_at(&track, at(5)).sigma_ns);
 }
 
+/* What else tells of a clock stands among its exchanges, bounded or not. */
+static void more_points_are_merged(void **state)
+{
+	const struct ifp_track_point more[] = {
+		point(5, 70, 0), point(10, 999, 0), point(20, 100, 0)};
+	struct ifp_track track = {calloc(2, sizeof(more[0])), 2, 50, 0};
+	IFP_CLEANUP_FREE struct ifp_track_point *points = NULL;
+
+	(void)state;
+	track.points[0] = point(0, 0, 0);
+	track.points[1] = point(10, 0, 0);
+	track.points[1].low_ns = -IFP_TRACK_UNBOUNDED_NS;
+	track.points[1].high_ns = IFP_TRACK_UNBOUNDED_NS;
+	assert_ok(ifp_track_merge(&track, more, 3));
+	points = track.points;
+	assert_int_equal(track.count, 4);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(points[i].global_ns, at(i < 3 ? i * 5 : 20));
+	assert_int_equal(points[1].offset_ns, FAR + 70);
+	assert_int_equal(points[2].offset_ns, FAR);
+	assert_int_equal(ifp_track_tighten(&track), 0);
+	assert_int_equal(points[2].high_ns, FAR + 1070 + 250000);
+}
+
 static void reference_is_its_own_track(void **state)
 {
 	struct ifp_track track = {0};
@@ -168,6 +192,7 @@ int main(void)
 		cmocka_unit_test(contradiction_is_told),
 		cmocka_unit_test(confined_line_runs_inside_the_region),
 		cmocka_unit_test(sigma_grows_away_from_the_points),
+		cmocka_unit_test(more_points_are_merged),
 		cmocka_unit_test(reference_is_its_own_track),
 	};
 
