@@ -4,6 +4,7 @@
 #include "core/cleanup.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -46,4 +47,16 @@ uint32_t ifp_process_cores(void)
 	cpu_set_t set;
 
 	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (uint32_t)CPU_COUNT(&set);
+}
+
+#define KEPT_BYTES (256 * 1024 * 1024)
+/* The largest that there may be. */
+#define HEAP_PIECE_BYTES (32 * 1024 * 1024)
+
+void ifp_process_keep_memory(void)
+{
+#ifdef __GLIBC__
+	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+	mallopt(M_MMAP_THRESHOLD, HEAP_PIECE_BYTES);
+#endif
 }

@@ -25,3 +25,10 @@ void ifp_process_ignore_write_signals(void);
 
 /* Gives back what ifp_process_ignore_write_signals() found. Allowed between fork and exec. */
 void ifp_process_restore_write_signals(void);
+
+/*
+ * From now on freed memory stays with the process, up to some 256 MB: one that takes and frees the
+ * same again and again has the kernel clear it each time. Where the C library can be told. From any
+ * thread.
+ */
+void ifp_process_keep_memory(void);

@@ -19,6 +19,12 @@
 #define STEP_PPM 1000
 #define ISOLATED_PPM 50
 
+/* Differences of smaller numbers fit 64 bits. */
+#define NEAR_LIMIT (INT64_C(1) << 61)
+
+/* ns between two tuples from which on quotients by them fit a double with room to spare. */
+#define LEAST_RUN (INT64_C(1) << 20)
+
 static int compare_int64(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -189,32 +195,13 @@ static int64_t clamp(__int128 x)
 	return x > INT64_MAX ? INT64_MAX : x < INT64_MIN ? INT64_MIN : (int64_t)x;
 }
 
-/* rounded(dx * rise / run) for clocks that hardly differ: false where it must be found otherwise.
- */
-static bool scale_near(__int128 dx, __int128 rise, __int128 run, int64_t *out)
-{
-	const __int128 limit = INT64_C(1) << 61;
-	int64_t product, rest;
-
-	if (dx < 0 || rise < 0 || dx > limit || rise > limit || run > limit ||
-		__builtin_mul_overflow((int64_t)dx, (int64_t)(rise - run), &product) ||
-		__builtin_add_overflow(product, (int64_t)run / 2, &product))
-		return false;
-	rest = product % (int64_t)run;
-	*out = (int64_t)dx + product / (int64_t)run - (rest < 0);
-	return true;
-}
-
 /* y at x on the line through (x0, y0) and (x1, y1), rounded to nearest; slope 1 when x0 = x1. */
 static int64_t interpolate(__int128 x, const __int128 p0[2], const __int128 p1[2])
 {
 	__int128 run = p1[0] - p0[0], rise = p1[1] - p0[1], product;
-	int64_t near;
 
 	if (run <= 0)
 		return clamp(p0[1] + (x - p0[0]));
-	if (scale_near(x - p0[0], rise, run, &near))
-		return clamp(p0[1] + near);
 	if (__builtin_mul_overflow(x - p0[0], rise, &product))
 		return x < p0[0] ? INT64_MIN : INT64_MAX;
 	product += product < 0 ? -run / 2 : run / 2;
@@ -261,14 +248,75 @@ static int64_t piece_at(const struct ifp_line *line, uint32_t piece, bool back, 
 	return interpolate(x, p0, p1);
 }
 
+/* rounded(dx * rise / run), where a product of 64 bits tells. All are 0 at least, run more. */
+static bool scale(int64_t dx, int64_t rise, int64_t run, int64_t *out)
+{
+	int64_t product, quotient, rest;
+
+	if (rise == run) {
+		*out = dx;
+		return true;
+	}
+	if (run < LEAST_RUN || __builtin_mul_overflow(dx, rise - run, &product) ||
+		__builtin_add_overflow(product, run / 2, &product))
+		return false;
+	/* Right but for one: the quotient is far below what a double holds. */
+	quotient = (int64_t)((double)product / (double)run);
+	rest = product - quotient * run;
+	*out = dx + quotient - (rest < 0) + (rest >= run);
+	return true;
+}
+
+/*
+ * piece_at() for clocks that hardly differ and moments within NEAR_LIMIT, as almost all
+ * are; false for others.
+ */
+static bool piece_at_near(
+	const struct ifp_line *line, uint32_t first, uint32_t last, int64_t x, int64_t *out)
+{
+	const struct ifp_line_knot *from = line->knots + first, *to = line->knots + last;
+	const struct ifp_line_knot *anchor;
+	int64_t scaled;
+
+	if (from->stamp < -NEAR_LIMIT || to->stamp > NEAR_LIMIT || from->raw_ns < -NEAR_LIMIT ||
+		to->raw_ns > NEAR_LIMIT || x > NEAR_LIMIT || x < from->stamp)
+		return false;
+	if (first == last) {
+		*out = from->raw_ns + (x - from->stamp);
+		return true;
+	}
+	if (x > to->stamp) {
+		anchor = to;
+	} else {
+		while (to - from > 1) {
+			const struct ifp_line_knot *middle = from + (to - from) / 2;
+
+			if (middle->stamp <= x)
+				from = middle;
+			else
+				to = middle;
+		}
+		anchor = from;
+	}
+	if (to->stamp <= from->stamp || to->raw_ns < from->raw_ns ||
+		!scale(x - anchor->stamp, to->raw_ns - from->raw_ns, to->stamp - from->stamp,
+			&scaled))
+		return false;
+	*out = anchor->raw_ns + scaled;
+	return true;
+}
+
 int64_t ifp_lines_raw(const struct ifp_lines *lines, enum ifp_clock_domain domain, int64_t stamp)
 {
 	const struct ifp_line *line = domain == IFP_CLOCK_REALTIME ? &lines->realtime
 				      : domain == IFP_CLOCK_TSC	   ? &lines->tsc
 								   : NULL;
+	int64_t raw_ns;
 
 	if (!line || !line->count)
 		return stamp;
+	if (line->piece_count == 1 && piece_at_near(line, 0, line->count - 1, stamp, &raw_ns))
+		return raw_ns;
 	return piece_at(line, piece_of_stamp(line, stamp), false, stamp);
 }
 

@@ -6,6 +6,17 @@
 #include "core/error.h"
 
 #include <errno.h>
+#include <stdlib.h>
+
+/* How much more the whole texts of a look take than its short ones, but for the args. */
+struct more {
+	int64_t bytes;
+	uint8_t of; /* HAS_ of both args of that event; 0 = not known yet */
+};
+
+#define IS_KNOWN 1u
+#define HAS_BRIEF 2u
+#define HAS_WHOLE 4u
 
 struct measuring {
 	struct ifp_measure *to;
@@ -13,12 +24,14 @@ struct measuring {
 	uint32_t rank_order;
 	struct ifp_fold_limits limits;
 	struct ifp_outlines outlines;
+	struct more *more; /* by look */
 };
 
 static void measuring_free(struct measuring *m)
 {
 	ifp_fold_limits_free(&m->limits);
 	ifp_outlines_free(&m->outlines);
+	free(m->more);
 }
 
 /* level: from which on the slice is shown like this. */
@@ -136,6 +149,21 @@ static void described_bytes(
 	*full = slice_bytes(m->to, &slice, IFP_LEVEL_FULL);
 }
 
+/* How much more a whole slice takes than the short one. */
+static int64_t more_bytes(struct measuring *m, const struct ifp_sink_slice *cut,
+	const struct ifp_sink_slice *whole, int64_t brief)
+{
+	struct more *more = &m->more[whole->event->look];
+	uint8_t of = (uint8_t)(IS_KNOWN | (cut->args.len_bytes ? HAS_BRIEF : 0) |
+			       (whole->args.len_bytes ? HAS_WHOLE : 0));
+	int64_t args_bytes = (int64_t)whole->args.len_bytes - cut->args.len_bytes;
+
+	if (more->of != of || !whole->event->look)
+		*more = (struct more){
+			slice_bytes(m->to, whole, IFP_LEVEL_FULL) - brief - args_bytes, of};
+	return more->bytes + args_bytes;
+}
+
 /* The same of an event for a sink to which of texts only lengths count. */
 static int outlined_bytes(
 	struct measuring *m, uint32_t i, uint16_t shown, int64_t *brief, int64_t *full)
@@ -150,7 +178,7 @@ static int outlined_bytes(
 	slice.args.len_bytes = slice.event->args_bytes ? slice.event->args_bytes
 						       : slice.event->event.args.len_bytes;
 	*brief = slice_bytes(m->to, &cut, shown);
-	*full = slice_bytes(m->to, &slice, IFP_LEVEL_FULL);
+	*full = *brief + more_bytes(m, &cut, &slice, *brief);
 	return 0;
 }
 
@@ -215,11 +243,15 @@ static void measure_flows(struct measuring *m)
 
 int ifp_measure_scene(struct ifp_measure *measure, struct ifp_scene *scene, uint32_t rank_order)
 {
-	IFP_CLEANUP(measuring_free) struct measuring m = {measure, scene, rank_order, {0}, {0}};
+	IFP_CLEANUP(measuring_free)
+	struct measuring m = {measure, scene, rank_order, {0}, {0}, NULL};
 	int err = ifp_fold_limits_find(scene, &m.limits);
 
 	if (!err)
 		err = ifp_outlines_begin(&scene->view.loaded, &m.outlines);
+	m.more = calloc(scene->view.loaded.look_count + 1u, sizeof(*m.more));
+	if (!err && !m.more)
+		err = ifp_fail(-ENOMEM, "measure %u looks", scene->view.loaded.look_count);
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < scene->view.lanes.count; i++)

@@ -138,7 +138,7 @@ struct ifp_sink {
 	const char *label, *label_of_all;
 	/*
 	 * Takes the args from the elements alone: those of slice->event may be missing. Of texts,
-	 * slice_bytes() looks at the lengths only.
+	 * slice_bytes() looks at the lengths only, and counts every further byte of args as one.
 	 */
 	bool lean;
 	struct ifp_budget budget;

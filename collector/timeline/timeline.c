@@ -9,6 +9,7 @@
 #include "core/buf.h"
 #include "core/cleanup.h"
 #include "core/error.h"
+#include "core/process.h"
 #include "trace/wire/document.h"
 
 #include <errno.h>
@@ -236,6 +237,7 @@ int ifp_timeline_draw(struct ifp_run *run, const char *output_dir,
 	uint32_t chosen = 0;
 	int err = choose(wish->limits.formats, &chosen);
 
+	ifp_process_keep_memory();
 	if (!err)
 		err = make_directory(output_dir);
 	for (size_t i = 0; i < IFP_ARRAY_SIZE(formats) && !err; i++)

@@ -71,6 +71,42 @@ static void stamps_outside_follow_the_mean_slope(void **state)
 		ifp_lines_raw(&lines, IFP_CLOCK_TSC, (int64_t)TICKS(RAW + 10 * S)), RAW + 10 * S);
 }
 
+/* The line through the two tuples around a stamp, without any rounding but the last. */
+static int64_t exactly(const struct ifp_clock_tuple *before, int64_t stamp)
+{
+	__int128 run = (__int128)before[1].realtime_ns - before[0].realtime_ns;
+	__int128 rise = (__int128)before[1].raw_ns - before[0].raw_ns;
+
+	return before->raw_ns + (int64_t)(((stamp - before->realtime_ns) * rise + run / 2) / run);
+}
+
+/* Clocks that drift by -30 to 30 ppm, stamps near tuples and far from them, to the nanosecond. */
+static void stamps_are_rounded_to_the_nearest(void **state)
+{
+	static const int64_t apart[] = {-29999, -3011, -1, 0, 1, 2, 777, 29997};
+	struct ifp_clock_tuple tuples[IFP_ARRAY_SIZE(apart) + 1];
+	uint32_t count = IFP_ARRAY_SIZE(tuples);
+	IFP_CLEANUP(ifp_lines_free) struct ifp_lines lines;
+	uint64_t seed = 1;
+
+	(void)state;
+	tuples[0] = tuple(RAW, EPOCH);
+	for (uint32_t i = 1; i < count; i++)
+		tuples[i] = tuple(
+			tuples[i - 1].raw_ns + S, tuples[i - 1].realtime_ns + S + apart[i - 1]);
+	lines = lines_of(tuples, count);
+	assert_int_equal(lines.realtime.piece_count, 1);
+	for (uint32_t i = 0; i + 1 < count; i++)
+		for (uint32_t k = 0; k < 1000; k++) {
+			int64_t stamp = tuples[i].realtime_ns;
+
+			seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+			stamp += k < 10 ? k : (int64_t)((seed >> 33) % S);
+			assert_int_equal(ifp_lines_raw(&lines, IFP_CLOCK_REALTIME, stamp),
+				exactly(tuples + i, stamp));
+		}
+}
+
 static void wide_tuple_does_not_bend_the_line(void **state)
 {
 	struct ifp_clock_tuple tuples[5];
@@ -185,6 +221,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stamps_between_tuples_are_interpolated),
 		cmocka_unit_test(stamps_outside_follow_the_mean_slope),
+		cmocka_unit_test(stamps_are_rounded_to_the_nearest),
 		cmocka_unit_test(wide_tuple_does_not_bend_the_line),
 		cmocka_unit_test(step_breaks_the_line),
 		cmocka_unit_test(slew_is_not_a_step),
