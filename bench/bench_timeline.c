@@ -5,19 +5,26 @@
  *
  *	bench_timeline RANKS STEPS EVENTS [BUDGET_BYTES [ARCHIVE]]
  *
+ *	bench_timeline ARCHIVE [BUDGET_BYTES]
+ *	bench_timeline deflate FILE
+ *
  * Every rank has STEPS steps of about EVENTS events each: operators inside of others, launches,
  * kernels, arrows between them, and a collective for every tenth of a step. Prints one line. The
  * archive is made first, by another process, and stays when it is named; one that is there is used.
+ *The second form draws an archive that there is, the third packs a file (a timeline, unpacked) as
+ *timelines are packed, and does nothing else.
  */
 #include "collector/store/run.h"
 #include "collector/timeline/picture.h"
 #include "collector/timeline/sink_chrome.h"
 #include "core/cleanup.h"
 #include "core/error.h"
+#include "core/process.h"
 #include "core/time.h"
 #include "trace/archive/archive.h"
 #include "trace/archive/block.h"
 #include "trace/archive/clock_samples.h"
+#include "trace/deflate.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -32,6 +39,10 @@
 #define COLLECTIVES 10
 /* Of a unit: two operators, one in the other, a launch, a kernel, the two ends of an arrow. */
 #define UNIT_EVENTS 6
+
+/* As in collector/timeline/sheet.c and trace/chrome/writer.c. */
+#define GZIP_LEVEL 6
+#define CHUNK_BYTES (128u * 1024u)
 
 struct job {
 	uint32_t ranks, steps, units; /* of a step */
@@ -264,12 +275,13 @@ static void print(const struct ifp_run *run, const struct ifp_timeline_file *fil
 	double events = (double)count_events(run);
 
 	getrusage(RUSAGE_SELF, &usage);
-	printf("%u ranks, %.2f M events, %.1f MB of JSON, %.1f MB packed: %.2f s, %.2f s of CPU, "
-	       "%.2f M events/s, %.0f MB/s of JSON, peak %.0f MB\n  %s\n",
+	printf("%u ranks, %.2f M events, %.1f MB of JSON, %.1f MB packed: %.3f s, %.3f s of CPU, "
+	       "%.2f M events/s, %.0f MB/s of JSON, %.1f MB/s packed, peak %.0f MB\n  %s\n",
 		ifp_run_rank_count(run), events / 1e6, (double)file->json_bytes / 1e6,
 		(double)file->bytes / 1e6, wall_s,
 		seconds(usage.ru_utime) + seconds(usage.ru_stime), events / 1e6 / wall_s,
-		(double)file->json_bytes / 1e6 / wall_s, (double)usage.ru_maxrss / 1024,
+		(double)file->json_bytes / 1e6 / wall_s, (double)file->bytes / 1e6 / wall_s,
+		(double)usage.ru_maxrss / 1024,
 		file->shown.text[0] ? file->shown.text : "everything is shown");
 }
 
@@ -312,30 +324,100 @@ static int make(struct job *job, const char *path)
 	return 0;
 }
 
-int main(int argc, char **argv)
+static int read_file(const char *path, struct ifp_buf *out)
 {
-	struct ifp_budget budget = {.bytes = IFP_TIMELINE_MERGED_BYTES};
-	struct job job = {.seed = 1};
+	FILE *file = fopen(path, "rb");
+	size_t got = 1;
+
+	if (!file)
+		return ifp_fail_errno("open %s", path);
+	while (got) {
+		ifp_buf_reserve(out, CHUNK_BYTES);
+		got = out->failed ? 0 : fread(out->data + out->len_bytes, 1, CHUNK_BYTES, file);
+		out->len_bytes += got;
+	}
+	fclose(file);
+	return ifp_buf_status(out);
+}
+
+/* Piece by piece, as a timeline is packed while it is drawn. */
+static int pack(const char *path)
+{
+	IFP_CLEANUP_BUF struct ifp_buf text = {0}, packed = {0};
+	IFP_CLEANUP(ifp_deflate_close) struct ifp_deflate *deflate = NULL;
+	struct rusage usage;
+	uint64_t packed_bytes = 0;
+	double cpu_s;
+	int err = read_file(path, &text);
+
+	if (!err)
+		err = ifp_deflate_open(GZIP_LEVEL, &deflate);
+	getrusage(RUSAGE_SELF, &usage);
+	cpu_s = -(seconds(usage.ru_utime) + seconds(usage.ru_stime));
+	for (size_t at = 0; at < text.len_bytes && !err; at += CHUNK_BYTES) {
+		size_t left = text.len_bytes - at;
+
+		err = ifp_deflate_add(deflate, text.data + at,
+			left < CHUNK_BYTES ? left : CHUNK_BYTES, left <= CHUNK_BYTES, &packed);
+		packed_bytes += packed.len_bytes;
+		ifp_buf_clear(&packed);
+	}
+	getrusage(RUSAGE_SELF, &usage);
+	cpu_s += seconds(usage.ru_utime) + seconds(usage.ru_stime);
+	if (!err)
+		printf("%.1f MB of JSON, %.1f MB packed: %.3f s of CPU, %.0f MB/s in, %.1f MB/s "
+		       "out\n",
+			(double)text.len_bytes / 1e6, (double)packed_bytes / 1e6, cpu_s,
+			(double)text.len_bytes / 1e6 / cpu_s, (double)packed_bytes / 1e6 / cpu_s);
+	return err;
+}
+
+static int draw_made(int argc, char **argv, struct ifp_budget *budget)
+{
 	const char *path = argc > 5 ? argv[5] : "bench_timeline.ifp";
-	char text[2048];
+	struct job job = {.seed = 1};
 	int err = 0;
 
-	if (argc < 4) {
-		fprintf(stderr,
-			"usage: bench_timeline RANKS STEPS EVENTS [BUDGET_BYTES [ARCHIVE]]\n");
-		return 2;
-	}
 	job.ranks = (uint32_t)strtoul(argv[1], NULL, 10);
 	job.steps = (uint32_t)strtoul(argv[2], NULL, 10);
 	job.units = 1 + (uint32_t)strtoul(argv[3], NULL, 10) / UNIT_EVENTS;
 	if (argc > 4)
-		budget.bytes = strtoull(argv[4], NULL, 10);
+		budget->bytes = strtoull(argv[4], NULL, 10);
 	if (access(path, F_OK))
 		err = make(&job, path);
 	if (!err)
-		err = draw(path, &budget);
+		err = draw(path, budget);
 	if (argc <= 5)
 		unlink(path);
+	return err;
+}
+
+static int draw_archive(int argc, char **argv, struct ifp_budget *budget)
+{
+	if (argc > 2)
+		budget->bytes = strtoull(argv[2], NULL, 10);
+	return draw(argv[1], budget);
+}
+
+int main(int argc, char **argv)
+{
+	struct ifp_budget budget = {.bytes = IFP_TIMELINE_MERGED_BYTES};
+	char text[2048];
+	int err;
+
+	if (argc < 2) {
+		fprintf(stderr,
+			"usage: bench_timeline RANKS STEPS EVENTS [BUDGET_BYTES [ARCHIVE]]\n"
+			"       bench_timeline ARCHIVE [BUDGET_BYTES]\n"
+			"       bench_timeline deflate FILE\n");
+		return 2;
+	}
+	/* As infprof does. */
+	ifp_process_keep_memory();
+	if (argc == 3 && !strcmp(argv[1], "deflate"))
+		err = pack(argv[2]);
+	else
+		err = argc > 3 ? draw_made(argc, argv, &budget) : draw_archive(argc, argv, &budget);
 	if (err)
 		fprintf(stderr, "bench_timeline: %s\n", ifp_error_text(text, sizeof(text)));
 	return err ? 1 : 0;
