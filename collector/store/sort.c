@@ -44,23 +44,31 @@ static unsigned int differing_bits(const struct ifp_place *places, uint64_t coun
 		       : 64u - (unsigned int)__builtin_clzll((uint64_t)most - (uint64_t)least);
 }
 
-/* One pass of a radix sort, by the digit at shift. */
-static void distribute(const struct ifp_place *from, uint64_t count, int64_t lowest,
-	unsigned int shift, struct ifp_place *to)
+/* Digit number pass of a start, counted from the lowest one. */
+static unsigned int digit_of(const struct ifp_place *place, int64_t lowest, unsigned int pass)
 {
-	uint64_t next[DIGITS] = {0}, sum = 0;
+	uint64_t since = (uint64_t)place->start_ns - (uint64_t)lowest;
 
+	return (unsigned int)(since >> pass * DIGIT_BITS) & (DIGITS - 1);
+}
+
+/* By pass and digit: how many places there are with a smaller digit. */
+static void count_digits(const struct ifp_place *places, uint64_t count, int64_t lowest,
+	unsigned int passes, uint64_t first[][DIGITS])
+{
 	for (uint64_t i = 0; i < count; i++)
-		next[((uint64_t)from[i].start_ns - (uint64_t)lowest) >> shift & (DIGITS - 1)]++;
-	for (unsigned int digit = 0; digit < DIGITS; digit++) {
-		uint64_t size = next[digit];
+		for (unsigned int pass = 0; pass < passes; pass++)
+			first[pass][digit_of(&places[i], lowest, pass)]++;
+	for (unsigned int pass = 0; pass < passes; pass++) {
+		uint64_t sum = 0;
 
-		next[digit] = sum;
-		sum += size;
+		for (unsigned int digit = 0; digit < DIGITS; digit++) {
+			uint64_t size = first[pass][digit];
+
+			first[pass][digit] = sum;
+			sum += size;
+		}
 	}
-	for (uint64_t i = 0; i < count; i++)
-		to[next[((uint64_t)from[i].start_ns - (uint64_t)lowest) >> shift &
-			(DIGITS - 1)]++] = from[i];
 }
 
 /* Those that start together, by length. */
@@ -83,33 +91,45 @@ static bool is_sorted(const struct ifp_place *places, uint64_t count)
 	return true;
 }
 
+/* The digits of the starts from the last one on. */
+static int sort_digits(struct ifp_place *places, uint64_t count)
+{
+	IFP_CLEANUP_FREE struct ifp_place *other = malloc(count * sizeof(*other));
+	IFP_CLEANUP_FREE uint64_t(*first)[DIGITS] = NULL;
+	struct ifp_place *from = places, *to = other;
+	int64_t lowest;
+	unsigned int bits = differing_bits(places, count, &lowest);
+	unsigned int passes = (bits + DIGIT_BITS - 1) / DIGIT_BITS;
+
+	first = calloc(passes + 1u, sizeof(*first));
+	if (!first || !other)
+		return ifp_fail(-ENOMEM, "sort %" PRIu64 " events", count);
+	count_digits(places, count, lowest, passes, first);
+	for (unsigned int pass = 0; pass < passes; pass++) {
+		struct ifp_place *sorted = to;
+
+		for (uint64_t i = 0; i < count; i++)
+			to[first[pass][digit_of(&from[i], lowest, pass)]++] = from[i];
+		to = from;
+		from = sorted;
+	}
+	if (from != places)
+		memcpy(places, from, count * sizeof(*places));
+	return 0;
+}
+
 int ifp_places_sort(struct ifp_place *places, uint64_t count)
 {
-	IFP_CLEANUP_FREE struct ifp_place *other = NULL;
-	struct ifp_place *from = places, *to;
-	unsigned int bits;
-	int64_t lowest;
+	int err = 0;
 
 	if (count < LEAST_COUNT) {
 		if (count)
 			qsort(places, count, sizeof(*places), compare);
 		return 0;
 	}
-	if (!is_sorted(places, count)) {
-		to = other = malloc(count * sizeof(*other));
-		if (!other)
-			return ifp_fail(-ENOMEM, "sort %" PRIu64 " events", count);
-		bits = differing_bits(places, count, &lowest);
-		for (unsigned int shift = 0; shift < bits; shift += DIGIT_BITS) {
-			struct ifp_place *sorted = to;
-
-			distribute(from, count, lowest, shift, to);
-			to = from;
-			from = sorted;
-		}
-		if (from != places)
-			memcpy(places, from, count * sizeof(*places));
-	}
-	sort_equals(places, count);
-	return 0;
+	if (!is_sorted(places, count))
+		err = sort_digits(places, count);
+	if (!err)
+		sort_equals(places, count);
+	return err;
 }

@@ -35,18 +35,24 @@ static int add_steps(struct ifp_scene *scene)
 static int add_slices(struct ifp_scene *scene)
 {
 	const struct ifp_rank_events *loaded = &scene->view.loaded;
+	struct ifp_slices *slices = &scene->slices;
+	uint64_t count = 0;
 	int err = add_steps(scene);
 
+	for (uint64_t i = 0; i < loaded->count; i++)
+		count += loaded->events[i].event.kind == IFP_EVENT_SLICE;
+	if (!err)
+		err = ifp_slices_reserve(slices, count);
 	for (uint64_t i = 0; i < loaded->count && !err; i++) {
 		const struct ifp_timed_event *timed = &loaded->events[i];
 
 		if (timed->event.kind == IFP_EVENT_SLICE)
-			err = ifp_slices_add(&scene->slices, &(struct ifp_slice){
-								     .start_ns = timed->start_ns,
-								     .dur_ns = timed->dur_ns,
-								     .lane = scene->view.lane_of[i],
-								     .event = (uint32_t)i,
-							     });
+			slices->items[slices->count++] = (struct ifp_slice){
+				.start_ns = timed->start_ns,
+				.dur_ns = timed->dur_ns,
+				.lane = scene->view.lane_of[i],
+				.event = (uint32_t)i,
+			};
 	}
 	return err;
 }

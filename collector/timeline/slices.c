@@ -6,6 +6,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+int ifp_slices_reserve(struct ifp_slices *slices, uint64_t more)
+{
+	return IFP_ARRAY_RESERVE(slices->items, slices->capacity, slices->count, more, "slices");
+}
+
 int ifp_slices_add(struct ifp_slices *slices, const struct ifp_slice *slice)
 {
 	int err = IFP_ARRAY_RESERVE(slices->items, slices->capacity, slices->count, 1, "slices");

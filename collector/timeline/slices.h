@@ -31,6 +31,9 @@ struct ifp_slices {
 	size_t capacity;
 };
 
+/* Room for so many more. 0 or -ENOMEM. */
+int ifp_slices_reserve(struct ifp_slices *slices, uint64_t more);
+
 int ifp_slices_add(struct ifp_slices *slices, const struct ifp_slice *slice);
 
 /*
