@@ -7,6 +7,7 @@
 #include "collector/timeline/fold.h"
 #include "collector/timeline/picture.h"
 #include "collector/timeline/sink_chrome.h"
+#include "collector/timeline/sink_perfetto.h"
 
 #include "make_archive.h"
 #include "test.h"
@@ -48,6 +49,7 @@ static void make_run(void)
 		(uint64_t)INT64_MAX + 2, UINT64_MAX - 1, UINT64_MAX};
 	struct archive_maker maker;
 
+	unlink(archive); /* of the test before */
 	archive_maker_open(&maker, archive, 1);
 	for (uint32_t i = 0; i < IFP_ARRAY_SIZE(numbers); i++)
 		archive_maker_step(&maker, 0, numbers[i], (i + 1) * INT64_C(1000000));
@@ -82,15 +84,24 @@ static int64_t count_drawn(void)
 	return count;
 }
 
-static int draw(uint64_t budget_bytes, struct ifp_timeline_result *result)
+/* ifp_sink_chrome_open(), or ifp_sink_perfetto_open() with its arguments in that order. */
+typedef int open_sink(const char *path, const struct ifp_run *run, const struct ifp_budget *budget,
+	struct ifp_sink **out);
+
+static int open_perfetto(const char *path, const struct ifp_run *run,
+	const struct ifp_budget *budget, struct ifp_sink **out)
+{
+	return ifp_sink_perfetto_open(run, path, budget, out);
+}
+
+static int draw(open_sink *open, uint64_t budget_bytes, struct ifp_timeline_result *result)
 {
 	struct ifp_run *run = NULL;
 	struct ifp_sink *sink;
 	int err;
 
 	assert_ok(ifp_run_open(archive, &run));
-	assert_ok(ifp_sink_chrome_open(
-		drawing, run, &(struct ifp_budget){.bytes = budget_bytes}, &sink));
+	assert_ok(open(drawing, run, &(struct ifp_budget){.bytes = budget_bytes}, &sink));
 	err = ifp_picture_draw(run, sink);
 	if (err)
 		sink->ops->abandon(sink);
@@ -108,7 +119,7 @@ static void nothing_overflows_and_all_is_counted(void **state)
 	make_run();
 	for (uint64_t budget = 1000; budget < 1000000; budget += budget / 2) {
 		struct ifp_timeline_result result = {0};
-		int err = draw(budget, &result);
+		int err = draw(ifp_sink_chrome_open, budget, &result);
 
 		if (err) {
 			assert_int_equal(err, -E2BIG);
@@ -122,6 +133,33 @@ static void nothing_overflows_and_all_is_counted(void **state)
 		ifp_timeline_result_free(&result);
 	}
 	assert_true(drawn >= 5);
+}
+
+/* What is in such a file, test_perfetto_budget.py sees, of runs that are like real ones. */
+static void a_file_for_perfetto_is_never_larger_than_told(void **state)
+{
+	uint64_t drawn = 0, before = 0;
+
+	(void)state;
+	make_run();
+	for (uint64_t budget = 1000; budget < 1000000; budget += budget / 4) {
+		struct ifp_timeline_result result = {0};
+		int err = draw(open_perfetto, budget, &result);
+
+		if (err) {
+			assert_int_equal(err, -E2BIG);
+			assert_int_equal(drawn, 0);
+			ifp_error_clear();
+			continue;
+		}
+		drawn++;
+		assert_true(result.files[0].json_bytes <= budget);
+		assert_true(result.files[0].shown.events >= before);
+		before = result.files[0].shown.events;
+		ifp_timeline_result_free(&result);
+	}
+	assert_true(drawn >= 5);
+	assert_int_equal(before, SHORT_SLICES + LONG_SLICES);
 }
 
 static void a_fold_of_many_years_says_so(void **state)
@@ -152,6 +190,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_overflows_and_all_is_counted),
+		cmocka_unit_test(a_file_for_perfetto_is_never_larger_than_told),
 		cmocka_unit_test(a_fold_of_many_years_says_so),
 	};
 
