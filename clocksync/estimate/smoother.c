@@ -13,6 +13,9 @@
 /* Offsets are whole nanoseconds: variance of the rounding. */
 #define ROUNDING_VARIANCE (1.0 / 12)
 
+/* Offsets farther from the first one are none: sums of a few must fit. */
+#define OFFSET_LIMIT_NS 0x1p62
+
 /* Deviations from what the others let expect, in units of sigma, that count in full. */
 #define OUTLIER_SIGMAS 4
 #define OUTLIER_ROUNDS 8
@@ -267,9 +270,13 @@ int ifp_smoother_fit(const struct ifp_track *const *tracks, uint32_t count, stru
 	return 0;
 }
 
+/* What no clock can have given (a damaged archive holds anything) leaves the observation as it is.
+ */
 static void take_state(const struct observation *o, double common_variance, int64_t origin_ns,
 	struct ifp_track_point *p)
 {
+	if (!(fabs(o->filtered.x) < OFFSET_LIMIT_NS) || !isfinite(o->filtered.v))
+		return;
 	p->offset_ns = origin_ns + llround(o->filtered.x);
 	p->rate = o->filtered.v / IFP_NS_PER_S;
 	p->sigma_ns = sqrt(fmax(o->filtered.xx, 0) + common_variance);

@@ -219,6 +219,52 @@ static void few_observations_are_taken_as_they_are(void **state)
 	assert_true(fabs(points[0].sigma_ns - 10) < 0.1);
 }
 
+/* What a damaged archive may hold: nothing overflows, and what is not absurd is not harmed. */
+static void absurd_observations_are_survived(void **state)
+{
+	const int64_t far_ns = INT64_C(1) << 60;
+	struct ifp_track_point points[] = {
+		{.global_ns = -far_ns, .offset_ns = far_ns, .sigma_ns = 1e-9},
+		{.global_ns = -far_ns + 1, .offset_ns = -far_ns, .sigma_ns = 1e18},
+		{.global_ns = 0, .offset_ns = far_ns, .sigma_ns = 0},
+		{.global_ns = 1, .offset_ns = -far_ns, .sigma_ns = 1e300},
+		{.global_ns = 2, .offset_ns = 7, .sigma_ns = INFINITY},
+		{.global_ns = far_ns, .offset_ns = far_ns, .sigma_ns = 1},
+	};
+	struct ifp_track track = {.points = points, .count = 6, .drift_ppm = 50};
+	const struct ifp_track *list[] = {&track};
+	struct ifp_noise noise;
+
+	(void)state;
+	assert_ok(ifp_smoother_fit(list, 1, &noise));
+	assert_true(isfinite(noise.scale) && isfinite(noise.wander));
+	assert_ok(ifp_smoother_apply(&track, &noise));
+	for (int i = 0; i < 6; i++) {
+		points[i].low_ns = -far_ns;
+		points[i].high_ns = far_ns;
+	}
+	ifp_track_confine(&track);
+	for (int i = 0; i < 6; i++)
+		assert_true(fabs(points[i].rate) <= 50e-6);
+	ifp_track_bound_max(&track, -far_ns, far_ns);
+}
+
+/* Only the interval of a point is known: its sigma is very large, the others decide. */
+static void unknown_offset_changes_nothing(void **state)
+{
+	struct ifp_track_point points[] = {{.global_ns = 0, .offset_ns = 0, .sigma_ns = 10},
+		{.global_ns = 5 * S, .offset_ns = 3 * S, .sigma_ns = 1e12},
+		{.global_ns = 10 * S, .offset_ns = 100, .sigma_ns = 10}};
+	struct ifp_track track = {.points = points, .count = 3, .drift_ppm = 50};
+	const struct ifp_noise noise = {1, 1};
+
+	(void)state;
+	assert_ok(ifp_smoother_apply(&track, &noise));
+	assert_in_range(points[0].offset_ns + 1, 0, 2);
+	assert_in_range(points[1].offset_ns, 49, 51);
+	assert_in_range(points[2].offset_ns, 99, 101);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +273,8 @@ int main(void)
 		cmocka_unit_test(noise_averages_out),
 		cmocka_unit_test(common_error_stays_in_sigma),
 		cmocka_unit_test(outlier_is_not_followed),
+		cmocka_unit_test(absurd_observations_are_survived),
+		cmocka_unit_test(unknown_offset_changes_nothing),
 		cmocka_unit_test(few_observations_are_taken_as_they_are),
 	};
 
