@@ -11,14 +11,19 @@
 /* Huber's constant: 95 % efficiency for normal errors; MAD to standard deviation. */
 #define HUBER_K 1.345
 #define MAD_TO_SIGMA 1.4826
-/* CG ends when the residual has shrunk by this factor; far below a nanosecond of any input. */
-#define CG_TOLERANCE 1e-12
+/* CG ends when the residual has shrunk by this factor: below a nanosecond, of up to a second. */
+#define CG_TOLERANCE 1e-10
 #define CG_EXTRA_ITERATIONS 64
+
+struct ends {
+	uint32_t from, to;
+};
 
 struct system {
 	const struct ifp_difference *differences;
 	uint32_t count, node_count;
-	double *memory; /* all vectors below */
+	struct ends *ends; /* of the differences, closer together */
+	double *memory;	   /* all vectors below */
 	double *weight, *scaled;
 	double *right, *diagonal, *residual, *direction, *product;
 };
@@ -28,8 +33,14 @@ static int system_alloc(struct system *s)
 	size_t m = s->count, n = s->node_count;
 
 	s->memory = calloc(2 * m + 5 * n, sizeof(double));
-	if (!s->memory)
+	s->ends = calloc(m, sizeof(*s->ends));
+	if (!s->memory || !s->ends) {
+		free(s->memory);
+		free(s->ends);
 		return -ENOMEM;
+	}
+	for (size_t e = 0; e < m; e++)
+		s->ends[e] = (struct ends){s->differences[e].from, s->differences[e].to};
 	s->weight = s->memory;
 	s->scaled = s->weight + m;
 	s->right = s->scaled + m;
@@ -45,11 +56,11 @@ static void multiply(const struct system *s, const double *x, double *out)
 {
 	memset(out, 0, s->node_count * sizeof(*out));
 	for (uint32_t e = 0; e < s->count; e++) {
-		const struct ifp_difference *d = s->differences + e;
-		double flow = s->weight[e] * (x[d->to] - x[d->from]);
+		struct ends ends = s->ends[e];
+		double flow = s->weight[e] * (x[ends.to] - x[ends.from]);
 
-		out[d->to] += flow;
-		out[d->from] -= flow;
+		out[ends.to] += flow;
+		out[ends.from] -= flow;
 	}
 	out[0] = 0;
 }
@@ -169,5 +180,6 @@ int ifp_least_squares(const struct ifp_difference *differences, uint32_t count, 
 		conjugate_gradients(&s, x);
 	}
 	free(s.memory);
+	free(s.ends);
 	return 0;
 }
