@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/store/run_internal.h"
 
+#include "clocksync/estimate/converter.h"
 #include "collector/store/sort.h"
 #include "core/cleanup.h"
 #include "core/error.h"
@@ -49,14 +50,14 @@ static int64_t subtract_saturating(int64_t a, int64_t b)
  * The end is mapped as well, so that what lies inside of another slice stays inside. Where the
  * clock was set in between, the measured duration is the better one; ticks have only the map.
  */
-static int64_t map_duration(const struct ifp_clock_map *map, enum ifp_clock_domain clock,
+static int64_t map_duration(struct ifp_clock_converter *converter, enum ifp_clock_domain clock,
 	const struct ifp_block_row *event, ifp_global_ns start)
 {
 	int64_t end, mapped, off, slack;
 
 	if (event->dur <= 0 || __builtin_add_overflow(event->start, event->dur, &end))
 		return 0;
-	mapped = subtract_saturating(ifp_clock_map_global(map, clock, end).ns, start.ns);
+	mapped = subtract_saturating(ifp_clock_convert(converter, clock, end).ns, start.ns);
 	if (clock == IFP_CLOCK_TSC)
 		return mapped > 0 ? mapped : 0;
 	off = subtract_saturating(mapped, event->dur);
@@ -66,15 +67,15 @@ static int64_t map_duration(const struct ifp_clock_map *map, enum ifp_clock_doma
 	return mapped;
 }
 
-static void place(const struct ifp_run *run, const struct ifp_clock_map *map,
+static void place(const struct ifp_run *run, struct ifp_clock_converter *converter,
 	const struct ifp_block_rows *rows, const struct ifp_block_row *row, struct ifp_place *out)
 {
 	const struct ifp_event *shape = &rows->shapes[row->shape];
-	ifp_global_ns start = ifp_clock_map_global(map, shape->clock, row->start);
+	ifp_global_ns start = ifp_clock_convert(converter, shape->clock, row->start);
 
 	out->start_ns = subtract_saturating(start.ns, run->base.ns);
 	out->dur_ns =
-		shape->kind == IFP_EVENT_SLICE ? map_duration(map, shape->clock, row, start) : 0;
+		shape->kind == IFP_EVENT_SLICE ? map_duration(converter, shape->clock, row, start) : 0;
 }
 
 int ifp_run_report_damage(struct ifp_run *run, uint32_t i)
@@ -194,11 +195,14 @@ static char *make_event(const struct block *block, const struct ifp_place *place
 static void place_rows(const struct ifp_run *run, const struct ifp_clock_map *map,
 	const struct blocks *blocks, struct ifp_place *places)
 {
+	struct ifp_clock_converter converter;
+
+	ifp_clock_converter_init(&converter, map);
 	for (uint32_t b = 0; b < blocks->count; b++) {
 		const struct ifp_block_rows *rows = &blocks->items[b].rows;
 
 		for (uint32_t e = 0; e < rows->count; e++, places++) {
-			place(run, map, rows, &rows->items[e], places);
+			place(run, &converter, rows, &rows->items[e], places);
 			places->block = b;
 			places->row = e;
 		}
