@@ -12,6 +12,7 @@
 struct ifp_ledger_facts {
 	struct ifp_marks_counters marks;
 	uint64_t events_lost; /* no place in memory and spool, or no block could be made */
+	uint64_t suspensions; /* of the machine */
 	bool collector_lost;  /* was gone for a time, or still is */
 	bool windows_wanted;
 	uint64_t events_cut;	   /* recorded behind a window's last step */

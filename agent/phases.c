@@ -140,6 +140,7 @@ static void write_ledger(struct ifp_agent *agent)
 		.marks = ifp_marks_counters(agent->marks),
 		.events_lost = ifp_event_blocks_lost(agent->blocks) +
 			       ifp_frame_queue_dropped_events(ifp_uplink_frames(agent->uplink)),
+		.suspensions = ifp_rank_clocks_suspensions(agent->clocks),
 		.collector_lost = agent->collector_lost,
 		/* a program that never ran has nothing that could have been recorded */
 		.windows_wanted = agent->wishes.count && agent->child.pid,

@@ -3,6 +3,7 @@
 
 #include "agent/documents.h"
 #include "agent/launch/clock_helper.h"
+#include "agent/suspension.h"
 #include "clocksync/exchange/ping.h"
 #include "core/cleanup.h"
 #include "core/error.h"
@@ -30,6 +31,7 @@ struct ifp_rank_clocks {
 	struct ifp_clock_tuple tuples[KEPT_TUPLES]; /* tuples[i % KEPT_TUPLES] is reading i */
 	uint64_t count, sent;
 	int64_t read_ns;
+	struct ifp_suspension suspension;
 };
 
 int ifp_rank_clocks_new(const struct ifp_rank_clocks_config *config, struct ifp_rank_clocks **out)
@@ -76,6 +78,12 @@ static void read_clocks(struct ifp_rank_clocks *clocks, int64_t now_ns)
 {
 	clocks->read_ns = now_ns;
 	clocks->tuples[clocks->count++ % KEPT_TUPLES] = ifp_clock_tuple_read();
+	ifp_suspension_look(&clocks->suspension);
+}
+
+uint64_t ifp_rank_clocks_suspensions(const struct ifp_rank_clocks *clocks)
+{
+	return clocks->suspension.count;
 }
 
 static void send_done(struct ifp_rank_clocks *clocks, uint32_t epoch, int64_t server,

@@ -36,6 +36,9 @@ void ifp_rank_clocks_tick(struct ifp_rank_clocks *clocks, int64_t now_ns);
 /* Reads the clocks once more and sends what has not been sent. */
 void ifp_rank_clocks_flush(struct ifp_rank_clocks *clocks);
 
+/* How often the machine was suspended between the readings so far. */
+uint64_t ifp_rank_clocks_suspensions(const struct ifp_rank_clocks *clocks);
+
 /* A stamp as REALTIME; before the first reading the stamp itself. */
 int64_t ifp_rank_clocks_realtime_ns(
 	const struct ifp_rank_clocks *clocks, enum ifp_clock_domain domain, int64_t stamp);

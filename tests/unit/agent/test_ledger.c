@@ -45,11 +45,13 @@ static void test_what_was_lost_is_counted(void **state)
 		.events_set_aside = 7,
 		.events_repaired = 8,
 		.slices_negative = 9,
+		.suspensions = 1,
 		.collector_lost = true};
 
 	(void)state;
 	assert_string_equal(words(&facts), "marks-dropped marks-no-ring names-cut ranges-open "
-					   "spool-full collector-lost window-cut "
+					   "spool-full collector-lost clock-suspended "
+					   "window-cut "
 					   "window-left-out window-repaired window-negative");
 }
 

@@ -179,6 +179,39 @@ static void slew_is_not_a_step(void **state)
 		ifp_lines_raw(&lines, IFP_CLOCK_REALTIME, tuples[3].realtime_ns), RAW + 3 * S);
 }
 
+/* REALTIME after ns of RAW, when NTP slews it by 500 ppm from 2.5 to 4.5 s. */
+static int64_t slewed(int64_t ns)
+{
+	int64_t from = 5 * S / 2, to = 9 * S / 2;
+	int64_t inside = ns < from ? 0 : ns > to ? to - from : ns - from;
+
+	return EPOCH + ns + inside * 500 / 1000000;
+}
+
+/*
+ * Between the tuples around the moment when a slew begins or ends, nobody knows when that was: half
+ * of the rate's change over half a second, at most. Elsewhere the line is exact.
+ */
+static void slew_bends_the_line_where_it_is(void **state)
+{
+	struct ifp_clock_tuple tuples[8];
+	IFP_CLEANUP(ifp_lines_free) struct ifp_lines lines;
+
+	(void)state;
+	steady(tuples, 8);
+	for (int i = 0; i < 8; i++)
+		tuples[i].realtime_ns = slewed(i * S);
+	lines = lines_of(tuples, 8);
+	assert_int_equal(lines.realtime.piece_count, 1);
+	for (int64_t ns = 0; ns <= 7 * S; ns += 10 * IFP_NS_PER_MS) {
+		int64_t raw_ns = ifp_lines_raw(&lines, IFP_CLOCK_REALTIME, slewed(ns));
+		int64_t error_ns = llabs(raw_ns - RAW - ns);
+		bool bends = ns / S == 2 || ns / S == 4;
+
+		assert_in_range(error_ns, 0, bends ? 125 * US : 2);
+	}
+}
+
 static void one_tuple_gives_slope_one(void **state)
 {
 	struct ifp_clock_tuple tuples[1] = {tuple(RAW, EPOCH)};
@@ -225,6 +258,7 @@ int main(void)
 		cmocka_unit_test(wide_tuple_does_not_bend_the_line),
 		cmocka_unit_test(step_breaks_the_line),
 		cmocka_unit_test(slew_is_not_a_step),
+		cmocka_unit_test(slew_bends_the_line_where_it_is),
 		cmocka_unit_test(one_tuple_gives_slope_one),
 		cmocka_unit_test(no_tuple_gives_no_lines),
 		cmocka_unit_test(absurd_tuples_are_survived),
