@@ -79,20 +79,40 @@ static __int128 magnitude(__int128 x)
 	return x < 0 ? -x : x;
 }
 
+/* What the gap between knots i and i + 1 would have advanced by, had it been as long as length. */
+static __int128 pace(const struct ifp_line *line, uint32_t i, __int128 length)
+{
+	return advance(line, i) * length / span(line, i);
+}
+
+/*
+ * Whether the gaps around gap i go on at one pace: two on each side, as far as there are. In a slew
+ * that begins and ends within seconds the next ones agree, those beyond do not.
+ */
+static bool is_calm_around(const struct ifp_line *line, uint32_t i, __int128 limit)
+{
+	__int128 length = span(line, i);
+	__int128 before = pace(line, i - 1, length), after = pace(line, i + 1, length);
+
+	if (magnitude(before - after) >= limit)
+		return false;
+	if (i >= 2 && magnitude(pace(line, i - 2, length) - before) >= limit)
+		return false;
+	return i + 3 >= line->count || magnitude(pace(line, i + 2, length) - after) < limit;
+}
+
 static bool is_step(const struct ifp_line *line, uint32_t i, int64_t tolerance_ns)
 {
 	__int128 length = span(line, i);
 	__int128 limit = tolerance_ns + length * ISOLATED_PPM / 1000000;
-	__int128 before, after;
+	__int128 around;
 
 	if (magnitude(advance(line, i)) > tolerance_ns + length * STEP_PPM / 1000000)
 		return true;
-	if (i == 0 || i + 2 >= line->count)
+	if (i == 0 || i + 2 >= line->count || !is_calm_around(line, i, limit))
 		return false;
-	before = advance(line, i - 1) * length / span(line, i - 1);
-	after = advance(line, i + 1) * length / span(line, i + 1);
-	return magnitude(before - after) < limit &&
-	       magnitude(advance(line, i) - (before + after) / 2) > limit;
+	around = (pace(line, i - 1, length) + pace(line, i + 1, length)) / 2;
+	return magnitude(advance(line, i) - around) > limit;
 }
 
 static void find_pieces(struct ifp_line *line, int64_t tolerance_ns)

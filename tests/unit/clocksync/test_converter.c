@@ -74,7 +74,8 @@ static void every_clock_is_converted_to_2_ns(void **state)
 			ifp_true_ns at = {(int64_t)((ifp_sim_random(&job.sim) * 1.2 - 0.1) *
 						    SECONDS * (double)S)};
 
-			for (int domain = 0; domain < IFP_CLOCK_DOMAIN_MAX; domain++)
+			for (enum ifp_clock_domain domain = 0; domain < IFP_CLOCK_DOMAIN_MAX;
+				domain++)
 				assert_in_range(
 					difference(&job, domain, stamp_of(&job, domain, at)) + 2, 0,
 					4);
@@ -137,7 +138,7 @@ static void what_needs_no_conversion_stays_as_it_is(void **state)
 		assert_true(ifp_clock_convert(&converter, IFP_CLOCK_RAW, stamp).ns == stamp);
 	}
 	for (size_t i = 0; i < IFP_ARRAY_SIZE(extremes); i++)
-		for (int domain = 0; domain < IFP_CLOCK_DOMAIN_MAX; domain++)
+		for (enum ifp_clock_domain domain = 0; domain < IFP_CLOCK_DOMAIN_MAX; domain++)
 			assert_in_range(difference(&job, domain, extremes[i]) + 2, 0, 4);
 	stop(&job);
 }
