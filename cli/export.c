@@ -43,7 +43,7 @@ static const struct ifp_option options[] = {
 		.argument = "R",
 		.environment = "",
 		.doc = "Only the events of this rank; in chrome, with processes and flows numbered "
-		       "as they were recorded.",
+		       "as they were recorded. An imported trace keeps the times that it had.",
 		.type = IFP_OPTION_INT,
 		.offset = offsetof(struct values, rank),
 		.max = UINT32_MAX},

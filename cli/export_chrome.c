@@ -33,13 +33,24 @@ struct export
 	struct ifp_exported *result;
 };
 
-/* Times as the trace had them, where it was imported, also those that cannot be. */
+/*
+ * Times as the trace had them, where it was imported, also those that cannot be; but of all ranks
+ * together those of the job, where the rank is aligned with others.
+ */
+static bool keeps_times(const struct export *e, const struct ifp_run_rank *rank)
+{
+	return rank->imported &&
+	       !(e->renumber && ifp_clock_map_summary(rank->map).method == IFP_CLOCK_COLLECTIVES);
+}
+
 static void set_times(const struct export *e, const struct ifp_run_rank *rank,
 	const struct ifp_timed_event *timed, struct ifp_chrome_element *element)
 {
-	element->start_ns = rank->imported ? timed->event.start : timed->start_ns;
-	element->dur_ns = rank->imported ? timed->event.dur : timed->dur_ns;
-	element->zero_ns = rank->imported ? ifp_run_base(e->run).ns : 0;
+	bool kept = keeps_times(e, rank);
+
+	element->start_ns = kept ? timed->event.start : timed->start_ns;
+	element->dur_ns = kept ? timed->event.dur : timed->dur_ns;
+	element->zero_ns = kept ? ifp_run_base(e->run).ns : 0;
 }
 
 /* {"name":"rank 3 node03"}, and what is behind it; in e->args. */
@@ -260,7 +271,8 @@ static const struct ifp_run_rank *find_rank(const struct export *e, int64_t want
 
 /*
  * The members before the events. Times count from the run's start; those of imported traces are
- * wall-clock times, and the base that gives them back is stated as Kineto does.
+ * wall-clock times (of the rank that others are aligned with), and the base that gives them back
+ * is stated as Kineto does.
  */
 static int open_writer(struct export *e, const char *path, int64_t wanted)
 {

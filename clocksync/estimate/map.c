@@ -85,7 +85,17 @@ struct ifp_clock_epoch ifp_clock_map_epoch(const struct ifp_clock_map *map, uint
 struct ifp_clock_epoch ifp_clock_map_at(const struct ifp_clock_map *map, ifp_global_ns at)
 {
 	struct ifp_track_state state = ifp_track_at(map->track, limited(at.ns));
+	int64_t raw_ns = limited(at.ns) + state.offset_ns;
 
+	if (map->summary.method == IFP_CLOCK_COLLECTIVES) {
+		/* RAW is the trace's own clock, straightened: its offset and rate stand there */
+		int64_t own_ns = ifp_lines_realtime(&map->lines, raw_ns) - raw_ns;
+
+		state.offset_ns += own_ns;
+		state.low_ns += own_ns;
+		state.high_ns += own_ns;
+		state.rate += ifp_lines_rate(&map->lines, raw_ns);
+	}
 	if (unaligned(map)) {
 		state.sigma_ns = INFINITY;
 		state.low_ns = INT64_MIN;

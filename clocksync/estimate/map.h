@@ -43,8 +43,8 @@ struct ifp_clock_rank {
 	uint32_t rank;
 	struct ifp_clock_identity identity;
 	const struct ifp_clock_samples *samples; /* all of this rank's, in order of time */
-	/* Nothing was read (a trace that was imported): its REALTIME is taken as RAW. Its only
-	 * tuple says when it began. Never shares a clock. */
+	/* Nothing was read (a trace that was imported): its REALTIME is taken as RAW. Its two
+	 * tuples say when it began and ended. Never shares a clock. */
 	bool unmeasured;
 };
 
@@ -113,10 +113,12 @@ bool ifp_clock_map_same_clock(const struct ifp_clock_map *a, const struct ifp_cl
 struct ifp_clock_summary {
 	enum ifp_clock_method method;
 	bool over_mpi;
-	uint32_t epochs;	/* exchanges that this rank's node has taken part in */
-	int64_t offset_ns;	/* local RAW minus job time at the first exchange */
-	double rate_ppm;	/* drift of local RAW against job time */
-	int64_t bound_ns;	/* largest over the run; INT64_MAX when unaligned */
+	uint32_t epochs;   /* exchanges that this rank's node has taken part in */
+	int64_t offset_ns; /* local RAW minus job time at the first exchange */
+	double rate_ppm;   /* drift of local RAW against job time */
+	/* Largest over the run; INT64_MAX when unaligned. Aligned from collectives: but for the
+	 * time between two of them in which the wall clock was set. */
+	int64_t bound_ns;
 	double sigma_ns;	/* largest over the run; INFINITY when unaligned */
 	int64_t realtime_steps; /* jumps of REALTIME against RAW seen in the tuples */
 };

@@ -20,6 +20,9 @@ struct ifp_clock_node {
 	enum ifp_clock_method method;
 	bool over_mpi;
 	uint32_t epochs;
+	/* IFP_CLOCK_COLLECTIVES: the largest ones, but for where the clock was set. */
+	int64_t quiet_bound_ns;
+	double quiet_sigma_ns;
 };
 
 struct ifp_clock_solution {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "clocksync/estimate/imported.h"
 #include "clocksync/estimate/measured.h"
 #include "core/cleanup.h"
 #include "core/error.h"
@@ -136,13 +137,16 @@ static void place_unaligned(struct ifp_clock_solution *solution)
 	}
 }
 
-/* Clocks of which nothing was measured are not aligned to each other, the reference is not either.
+/*
+ * Clocks of which nothing was measured are aligned by what their ranks did together. Where that
+ * aligns none with the reference, the reference is not aligned either.
  */
-static void distrust_reference(
-	struct ifp_clock_solution *solution, const struct ifp_clock_rank *ranks)
+static int solve_unmeasured(struct ifp_clock_solution *solution, const struct ifp_clock_rank *ranks)
 {
-	if (solution->node_count > 1 && ranks[solution->reference].unmeasured)
-		solution->nodes[0].method = IFP_CLOCK_UNALIGNED;
+	if (solution->node_count < 2 || !ranks[solution->reference].unmeasured)
+		return 0;
+	solution->nodes[0].method = IFP_CLOCK_UNALIGNED;
+	return ifp_imported_solve(solution, ranks);
 }
 
 /* The largest bound and sigma while the rank was running. */
@@ -155,6 +159,30 @@ static void summarise_run(struct ifp_clock_map *map)
 
 	map->summary.bound_ns = ifp_track_bound_max(track, first_ns, last_ns);
 	map->summary.sigma_ns = ifp_track_sigma_max(track, first_ns, last_ns);
+}
+
+/* The clock of a trace itself: from its first collective to its last, its steps left out. */
+static void summarise_straightened(struct ifp_clock_map *map, const struct ifp_clock_node *node)
+{
+	const struct ifp_track *track = map->track;
+	const struct ifp_line *line = &map->lines.realtime;
+	ifp_global_ns first = {track->points[0].global_ns};
+	double run_ns = 0, gained_ns = 0;
+
+	for (uint32_t i = 0, piece = 0; i + 1 < line->count; i++) {
+		const struct ifp_line_knot *k = line->knots + i;
+
+		if (piece + 1 < line->piece_count && line->pieces[piece + 1] == i + 1) {
+			piece++;
+			continue;
+		}
+		run_ns += (double)(k[1].raw_ns - k[0].raw_ns);
+		gained_ns += (double)((k[1].stamp - k[0].stamp) - (k[1].raw_ns - k[0].raw_ns));
+	}
+	map->summary.offset_ns = ifp_clock_map_at(map, first).offset_ns;
+	map->summary.bound_ns = node->quiet_bound_ns;
+	map->summary.sigma_ns = node->quiet_sigma_ns;
+	map->summary.rate_ppm += run_ns > 0 ? gained_ns / run_ns * 1e6 : 0;
 }
 
 static void summarise(struct ifp_clock_map *map, const struct ifp_clock_node *node)
@@ -172,6 +200,8 @@ static void summarise(struct ifp_clock_map *map, const struct ifp_clock_node *no
 	};
 	if (node->method != IFP_CLOCK_UNALIGNED)
 		summarise_run(map);
+	if (node->method == IFP_CLOCK_COLLECTIVES)
+		summarise_straightened(map, node);
 }
 
 static int solution_alloc(uint32_t count, struct ifp_clock_solution *solution)
@@ -197,7 +227,8 @@ static int solve(const struct ifp_clock_rank *ranks, struct ifp_clock_solution *
 		ifp_measured_collect(ranks, solution, &edges, &edge_count) ||
 		ifp_measured_solve(solution, edges, edge_count))
 		return -ENOMEM;
-	distrust_reference(solution, ranks);
+	if (solve_unmeasured(solution, ranks))
+		return -ENOMEM;
 	place_unaligned(solution);
 	for (uint32_t i = 0; i < solution->rank_count; i++) {
 		if (solution->maps[i].lines.realtime.count)

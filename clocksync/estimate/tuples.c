@@ -340,9 +340,8 @@ int64_t ifp_lines_raw(const struct ifp_lines *lines, enum ifp_clock_domain domai
 	return piece_at(line, piece_of_stamp(line, stamp), false, stamp);
 }
 
-int64_t ifp_lines_realtime(const struct ifp_lines *lines, int64_t raw_ns)
+static uint32_t piece_of_raw(const struct ifp_line *line, int64_t raw_ns)
 {
-	const struct ifp_line *line = &lines->realtime;
 	uint32_t piece = 0;
 
 	while (piece + 1 < line->piece_count) {
@@ -352,5 +351,27 @@ int64_t ifp_lines_realtime(const struct ifp_lines *lines, int64_t raw_ns)
 			break;
 		piece++;
 	}
-	return piece_at(line, piece, true, raw_ns);
+	return piece;
+}
+
+double ifp_lines_rate(const struct ifp_lines *lines, int64_t raw_ns)
+{
+	const struct ifp_line *line = &lines->realtime;
+	uint32_t piece, i;
+
+	if (line->count < 2)
+		return 0;
+	piece = piece_of_raw(line, raw_ns);
+	i = line->pieces[piece];
+	while (i + 2 < piece_end(line, piece) && line->knots[i + 1].raw_ns <= raw_ns)
+		i++;
+	return i + 1 < piece_end(line, piece) ? (double)advance(line, i) / (double)span(line, i)
+					      : 0;
+}
+
+int64_t ifp_lines_realtime(const struct ifp_lines *lines, int64_t raw_ns)
+{
+	const struct ifp_line *line = &lines->realtime;
+
+	return piece_at(line, piece_of_raw(line, raw_ns), true, raw_ns);
 }

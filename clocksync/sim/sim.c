@@ -51,6 +51,7 @@ void ifp_sim_free(struct ifp_sim *sim)
 	for (uint32_t r = 0; sim->samples && r < sim->node_count * sim->ranks_per_node; r++) {
 		free(sim->samples[r].tuples);
 		free(sim->samples[r].edges);
+		free(sim->samples[r].collectives);
 	}
 	for (uint32_t i = 0; sim->clocks && i < sim->node_count; i++)
 		free(sim->clocks[i].walk_ns);

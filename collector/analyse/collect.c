@@ -1,10 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From an archive's run to the activity of its ranks. */
 #include "collector/analyse/activity.h"
+#include "collector/analyse/verdict.h"
 
 #include "core/error.h"
 
 #include <errno.h>
+
+/* Of when the rank came to something. */
+static int64_t bound_of(const struct ifp_clock_map *map)
+{
+	struct ifp_clock_summary clock = ifp_clock_map_summary(map);
+
+	if (clock.method != IFP_CLOCK_COLLECTIVES)
+		return clock.bound_ns;
+	return clock.bound_ns + 2 * IFP_CUPTI_BIAS_NS;
+}
 
 static int collect_rank(struct ifp_activity *activity, struct ifp_run *run, uint32_t i)
 {
@@ -16,7 +27,7 @@ static int collect_rank(struct ifp_activity *activity, struct ifp_run *run, uint
 	*rank = (struct ifp_rank_activity){.rank = source->rank, .bound_ns = INT64_MAX};
 	if (!source->map)
 		return 0;
-	rank->bound_ns = ifp_clock_map_summary(source->map).bound_ns;
+	rank->bound_ns = bound_of(source->map);
 	err = ifp_run_load_events(run, i, &events);
 	if (err < 0)
 		return ifp_fail(err, "read the events of rank %u", source->rank);

@@ -22,6 +22,13 @@
 /* Largest bias of Kineto's stamps, per rank (measured against the program's own clock reads). */
 #define IFP_KINETO_BIAS_NS 250
 
+/*
+ * How far CUPTI's times of a GPU may be from those of the host that launches (8 to 9 us were seen
+ * between H200s and their hosts): it matters where clocks were aligned by kernels, and who comes
+ * late is told by launches.
+ */
+#define IFP_CUPTI_BIAS_NS 10000
+
 enum ifp_verdict_kind {
 	IFP_VERDICT_LATE,    /* one rank is late */
 	IFP_VERDICT_NOBODY,  /* none is */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The archive of an import: RUN, and for each rank in order RANK, its EVENTS and its LEDGER. There
- * are no CLOCK frames: nothing was measured, ranks are placed by the wall clock of their files.
+ * The archive of an import: RUN, and for each rank in order RANK, CLOCK, its EVENTS and its LEDGER.
+ * CLOCK has no readings, as nothing was measured: only the collectives by which ranks are aligned
+ * when the archive is read. A rank without any has none.
  */
 #include "collector/import/part.h"
 
@@ -141,6 +142,20 @@ static int write_rank(struct writing *writing, const struct ifp_import_file *fil
 	return append_document(writing, IFP_FRAME_RANK, file->rank, document);
 }
 
+static int write_collectives(struct writing *writing, const struct ifp_import_file *file)
+{
+	if (!file->samples.collective_count)
+		return 0;
+	ifp_buf_clear(&writing->payload);
+	ifp_clock_samples_encode(&file->samples, &writing->payload);
+	if (ifp_buf_status(&writing->payload))
+		return -ENOMEM;
+	return append(writing, &(struct ifp_frame){.type = IFP_FRAME_CLOCK,
+				       .rank = file->rank,
+				       .payload = writing->payload.data,
+				       .payload_bytes = (uint32_t)writing->payload.len_bytes});
+}
+
 static int load_block(struct writing *writing, int spill, const struct ifp_import_block *block)
 {
 	size_t done = 0;
@@ -238,6 +253,8 @@ static int write_file(struct writing *writing, const struct ifp_import_file *fil
 	if (file->rank == IFP_FRAME_NO_RANK)
 		return write_ledger(writing, IFP_FRAME_NO_RANK, &file->notes, file->label);
 	err = write_rank(writing, file);
+	if (!err)
+		err = write_collectives(writing, file);
 	if (!err)
 		err = write_blocks(writing, file);
 	return err ? err : write_ledger(writing, file->rank, &file->notes, file->label);

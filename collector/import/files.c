@@ -165,6 +165,7 @@ static void free_file(struct ifp_import_file *file)
 	free(file->device_properties);
 	free(file->others);
 	free(file->blocks);
+	ifp_clock_samples_free(&file->samples);
 	ifp_import_notes_free(&file->notes);
 }
 

@@ -17,6 +17,7 @@
 #pragma once
 
 #include "core/arena.h"
+#include "trace/archive/clock_samples.h"
 #include "trace/archive/frame.h"
 
 #include <stdbool.h>
@@ -69,6 +70,7 @@ struct ifp_import_file {
 	uint32_t block_count;
 	size_t block_capacity;
 	struct ifp_import_notes notes;
+	struct ifp_clock_samples samples; /* its collectives */
 
 	uint32_t rank; /* IFP_FRAME_NO_RANK: nothing of it is in the archive */
 };

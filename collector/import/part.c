@@ -273,6 +273,24 @@ static int get_blocks(struct ifp_cursor *cursor, struct ifp_import_file *file)
 	return err;
 }
 
+static void put_samples(struct ifp_buf *buf, const struct ifp_clock_samples *samples)
+{
+	IFP_CLEANUP_BUF struct ifp_buf payload = {0};
+
+	ifp_clock_samples_encode(samples, &payload);
+	buf->failed = buf->failed || payload.failed;
+	ifp_buf_append_varint(buf, payload.len_bytes);
+	ifp_buf_append(buf, payload.data, payload.len_bytes);
+}
+
+static int get_samples(struct ifp_cursor *cursor, struct ifp_clock_samples *samples)
+{
+	uint64_t length = ifp_cursor_varint(cursor);
+	const uint8_t *payload = ifp_cursor_bytes(cursor, length);
+
+	return payload ? ifp_clock_samples_decode(payload, length, samples) : 0;
+}
+
 static void put_found(struct ifp_buf *buf, const struct ifp_import_file *file)
 {
 	ifp_buf_append_varint(buf, file->json_bytes);
@@ -291,6 +309,7 @@ static void put_found(struct ifp_buf *buf, const struct ifp_import_file *file)
 	put_text(buf, file->others);
 	put_blocks(buf, file);
 	put_notes(buf, &file->notes);
+	put_samples(buf, &file->samples);
 }
 
 static int get_found(
@@ -313,7 +332,9 @@ static int get_found(
 	file->device_properties = get_text(cursor);
 	file->others = get_text(cursor);
 	err = get_blocks(cursor, file);
-	return err ? err : get_notes(cursor, &file->notes, words);
+	if (!err)
+		err = get_notes(cursor, &file->notes, words);
+	return err ? err : get_samples(cursor, &file->samples);
 }
 
 int ifp_import_part_write(const struct ifp_import *import, const char *directory)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/import/reading.h"
 
+#include "collector/import/collectives.h"
 #include "collector/import/header.h"
 #include "collector/import/notes.h"
 #include "collector/import/overlaps.h"
@@ -28,6 +29,7 @@ struct reading {
 	struct ifp_import_pairs arrows;	  /* start and end */
 	struct ifp_import_pairs launches; /* launch and kernel */
 	struct ifp_import_overlaps overlaps;
+	struct ifp_import_collectives collectives;
 	uint64_t too_large; /* events */
 	uint64_t negative;  /* slices that end before they begin */
 	uint64_t unordered; /* slices that begin before the one that stands before them */
@@ -124,8 +126,11 @@ static int pair(struct reading *reading, const struct ifp_event *event)
 						    : IFP_IMPORT_SIDE_FIRST);
 }
 
-static int look_at(struct reading *reading, const struct ifp_event *event)
+static int look_at(
+	struct reading *reading, const struct ifp_event *event, const struct ifp_args_split *args)
 {
+	int err;
+
 	if (event->kind == IFP_EVENT_META)
 		return 0; /* names of lanes need no time */
 	ifp_import_span_add(&reading->span, event->start, event->start + event->dur);
@@ -134,7 +139,8 @@ static int look_at(struct reading *reading, const struct ifp_event *event)
 	reading->negative += event->dur < 0;
 	reading->unordered += event->start < reading->before_ns;
 	reading->before_ns = event->start;
-	return ifp_import_overlaps_add(&reading->overlaps, event);
+	err = ifp_import_collectives_add(&reading->collectives, event, args);
+	return err ? err : ifp_import_overlaps_add(&reading->overlaps, event);
 }
 
 static int add(
@@ -154,7 +160,7 @@ static int add(
 		return 0;
 	}
 	if (!err)
-		err = look_at(reading, event);
+		err = look_at(reading, event, args);
 	return err ? err : pair(reading, event);
 }
 
@@ -329,6 +335,7 @@ int ifp_import_read(struct ifp_import_worker *worker, struct ifp_import_file *fi
 	ifp_import_pairs_free(&reading->arrows);
 	ifp_import_pairs_free(&reading->launches);
 	ifp_import_overlaps_free(&reading->overlaps);
+	ifp_import_collectives_settle(&reading->collectives, &file->samples);
 	if (!err && !file->events && !file->notes.count)
 		err = ifp_import_note(
 			&file->notes, "trace-left-out", 0, true, "there is no event in it");

@@ -62,7 +62,9 @@ static void append_clock(struct ifp_buf *out, const struct ifp_run_rank *rank)
 	} else {
 		ifp_buf_append_text(out, "+- ");
 		ifp_words_duration(out, clock.bound_ns);
-		ifp_buf_append_text(out, clock.over_mpi ? " (MPI)" : " (ZeroMQ)");
+		ifp_buf_append_text(out, clock.method == IFP_CLOCK_COLLECTIVES ? " (collectives)"
+					 : clock.over_mpi		       ? " (MPI)"
+									       : " (ZeroMQ)");
 	}
 	if (clock.realtime_steps)
 		ifp_buf_printf(out, ", wall clock set %" PRId64 " times", clock.realtime_steps);

@@ -129,6 +129,20 @@ static int take_document(struct ifp_run *run, const struct ifp_frame *frame)
 	}
 }
 
+static int take_collectives(struct ifp_run_member *member, const struct ifp_clock_samples *samples)
+{
+	struct ifp_clock_samples *all = &member->samples;
+	int err = 0;
+
+	all->collectives_left_out += samples->collectives_left_out;
+	if (samples->collective_count)
+		err = IFP_ARRAY_RESERVE(all->collectives, member->collective_capacity,
+			all->collective_count, samples->collective_count, "collectives of a rank");
+	for (uint32_t i = 0; !err && i < samples->collective_count; i++)
+		all->collectives[all->collective_count++] = samples->collectives[i];
+	return err;
+}
+
 static int take_samples(struct ifp_run *run, const struct ifp_frame *frame)
 {
 	IFP_CLEANUP(ifp_clock_samples_free) struct ifp_clock_samples samples = {0};
@@ -158,7 +172,7 @@ static int take_samples(struct ifp_run *run, const struct ifp_frame *frame)
 		if (!err)
 			all->edges[all->edge_count++] = samples.edges[i];
 	}
-	return err;
+	return err ? err : take_collectives(member, &samples);
 }
 
 static int take_block(struct ifp_run *run, uint64_t i, const struct ifp_frame *frame)

@@ -102,7 +102,8 @@ static struct ifp_clock_identity read_identity(const struct ifp_run_rank *rank)
 	return identity;
 }
 
-/* An imported rank has no readings of clocks: the moment of its first event stands for one. */
+/* An imported rank has no readings of clocks: the moments of its first and last event stand for it.
+ */
 static int place_imported(struct ifp_run_member *member, struct ifp_clock_rank *rank)
 {
 	const cJSON *imported = cJSON_GetObjectItemCaseSensitive(member->seen.document, "imported");
@@ -113,11 +114,14 @@ static int place_imported(struct ifp_run_member *member, struct ifp_clock_rank *
 	if (samples->tuple_count || !ifp_document_get_int(imported, "first_ns", &first_ns) ||
 		!ifp_document_get_int(imported, "last_ns", &last_ns))
 		return 0;
-	err = IFP_ARRAY_RESERVE(samples->tuples, member->tuple_capacity, 0, 1, "readings");
+	err = IFP_ARRAY_RESERVE(samples->tuples, member->tuple_capacity, 0, 2, "readings");
 	if (err)
 		return err;
 	samples->tuples[samples->tuple_count++] =
 		(struct ifp_clock_tuple){.raw_ns = first_ns, .realtime_ns = first_ns};
+	if (last_ns > first_ns)
+		samples->tuples[samples->tuple_count++] =
+			(struct ifp_clock_tuple){.raw_ns = last_ns, .realtime_ns = last_ns};
 	member->seen.imported = imported;
 	member->seen.first_ns = first_ns;
 	member->seen.last_ns = last_ns;
@@ -154,8 +158,9 @@ static int solve_clocks(struct ifp_run *run)
 		member->seen.map = ifp_clock_solution_map(run->solution, i);
 		if (!member->seen.map)
 			continue;
-		first = ifp_clock_map_global(
-			member->seen.map, IFP_CLOCK_RAW, member->samples.tuples[0].raw_ns);
+		first = ifp_clock_map_global(member->seen.map,
+			ranks[i].unmeasured ? IFP_CLOCK_REALTIME : IFP_CLOCK_RAW,
+			member->samples.tuples[0].raw_ns);
 		if (!has_base || first.ns < run->base.ns)
 			run->base = first;
 		has_base = true;

@@ -55,6 +55,7 @@ struct ifp_run;
  * twice count once. Errors are those of ifp_archive_reader_open(), of reading, and -ENOMEM.
  */
 int ifp_run_open(const char *archive_path, struct ifp_run **out);
+
 void ifp_run_close(struct ifp_run **run);
 
 const cJSON *ifp_run_document(const struct ifp_run *run); /* IFP_FRAME_RUN; NULL if lost */

@@ -66,7 +66,8 @@ static int append_samples(struct ifp_archive_writer *writer, uint32_t rank)
 	struct ifp_clock_tuple tuples[] = {{1000, 1700000000000000000, 77, 90},
 		{INT64_MIN, INT64_MAX, UINT64_MAX, 0}, {INT64_MAX, -1, 1, 5}};
 	struct ifp_clock_edge edges[] = {{1, rank, 0, 16, -70, 80, 1, 2, 3, INT64_MIN, 1}};
-	const struct ifp_clock_samples samples = {tuples, 3, edges, 1};
+	const struct ifp_clock_samples samples = {
+		.tuples = tuples, .tuple_count = 3, .edges = edges, .edge_count = 1};
 
 	ifp_clock_samples_encode(&samples, &payload);
 	return append(writer, (struct ifp_frame){.type = IFP_FRAME_CLOCK, .rank = rank}, &payload);

@@ -2,13 +2,17 @@
 #include "trace/archive/clock_samples.h"
 
 #include "core/error.h"
+#include "core/intern.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #define SAMPLES_VERSION 1
+#define COLLECTIVES_VERSION 2 /* the same, and collectives behind it */
 #define TUPLE_MIN_BYTES 4u
 #define EDGE_MIN_BYTES 11u
+#define LOOK_MIN_BYTES 17u
+#define COLLECTIVE_MIN_BYTES 4u
 
 /* Stamps are stored as differences to the tuple before; wrapping, so that any value is possible. */
 static int64_t minus(uint64_t a, uint64_t b)
@@ -21,11 +25,88 @@ static int64_t plus(int64_t a, int64_t b)
 	return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
+/* What many collectives have in common. */
+struct look {
+	uint64_t group, kind;
+	uint64_t members;
+};
+
+/* The number of each collective's look, in order of their first use. */
+static int find_looks(
+	const struct ifp_clock_samples *samples, struct ifp_intern *looks, uint32_t *look_of)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < samples->collective_count && !err; i++) {
+		const struct ifp_clock_collective *c = &samples->collectives[i];
+		struct look look = {c->group, c->kind, c->members};
+
+		err = ifp_intern(
+			looks, (struct ifp_str){(const char *)&look, sizeof(look)}, &look_of[i]);
+	}
+	return err;
+}
+
+static void encode_collectives(const struct ifp_clock_samples *samples, struct ifp_buf *payload)
+{
+	IFP_CLEANUP_INTERN struct ifp_intern looks = {0};
+	IFP_CLEANUP_FREE uint32_t *look_of =
+		calloc(samples->collective_count + 1u, sizeof(*look_of));
+	struct ifp_clock_collective last = {0};
+
+	if (!look_of || find_looks(samples, &looks, look_of)) {
+		payload->failed = true;
+		return;
+	}
+	ifp_buf_append_varint(payload, samples->collectives_left_out);
+	ifp_buf_append_varint(payload, looks.count);
+	for (uint32_t i = 0; i < looks.count; i++) {
+		struct look look;
+
+		memcpy(&look, ifp_intern_text(&looks, i).ptr, sizeof(look));
+		ifp_buf_append_u64(payload, look.group);
+		ifp_buf_append_u64(payload, look.kind);
+		ifp_buf_append_varint(payload, look.members);
+	}
+	ifp_buf_append_varint(payload, samples->collective_count);
+	for (uint32_t i = 0; i < samples->collective_count; i++) {
+		const struct ifp_clock_collective *c = &samples->collectives[i];
+
+		ifp_buf_append_varint(payload, look_of[i]);
+		ifp_buf_append_svarint(
+			payload, minus((uint64_t)c->enter_ns, (uint64_t)last.enter_ns));
+		ifp_buf_append_svarint(payload, minus((uint64_t)c->exit_ns, (uint64_t)c->enter_ns));
+		ifp_buf_append_svarint(payload, minus((uint64_t)c->step, (uint64_t)last.step));
+		last = *c;
+	}
+}
+
+static void encode_edge(const struct ifp_clock_edge *e, struct ifp_buf *payload)
+{
+	ifp_buf_append_varint(payload, e->epoch);
+	ifp_buf_append_varint(payload, e->client);
+	ifp_buf_append_varint(payload, e->server);
+	ifp_buf_append_varint(payload, e->round_trips);
+	ifp_buf_append_svarint(payload, e->low_ns);
+	ifp_buf_append_svarint(payload, e->high_ns);
+	ifp_buf_append_svarint(payload, e->best_t1_ns);
+	ifp_buf_append_svarint(payload, e->best_t2_ns);
+	ifp_buf_append_svarint(payload, e->best_t3_ns);
+	ifp_buf_append_svarint(payload, e->best_t4_ns);
+	ifp_buf_append_varint(payload, e->over_mpi);
+}
+
+static bool has_collectives(const struct ifp_clock_samples *samples)
+{
+	return samples->collective_count || samples->collectives_left_out;
+}
+
 void ifp_clock_samples_encode(const struct ifp_clock_samples *samples, struct ifp_buf *payload)
 {
 	struct ifp_clock_tuple last = {0};
 
-	ifp_buf_append_u8(payload, SAMPLES_VERSION);
+	ifp_buf_append_u8(
+		payload, has_collectives(samples) ? COLLECTIVES_VERSION : SAMPLES_VERSION);
 	ifp_buf_append_varint(payload, samples->tuple_count);
 	for (uint32_t i = 0; i < samples->tuple_count; i++) {
 		const struct ifp_clock_tuple *t = &samples->tuples[i];
@@ -38,21 +119,10 @@ void ifp_clock_samples_encode(const struct ifp_clock_samples *samples, struct if
 		last = *t;
 	}
 	ifp_buf_append_varint(payload, samples->edge_count);
-	for (uint32_t i = 0; i < samples->edge_count; i++) {
-		const struct ifp_clock_edge *e = &samples->edges[i];
-
-		ifp_buf_append_varint(payload, e->epoch);
-		ifp_buf_append_varint(payload, e->client);
-		ifp_buf_append_varint(payload, e->server);
-		ifp_buf_append_varint(payload, e->round_trips);
-		ifp_buf_append_svarint(payload, e->low_ns);
-		ifp_buf_append_svarint(payload, e->high_ns);
-		ifp_buf_append_svarint(payload, e->best_t1_ns);
-		ifp_buf_append_svarint(payload, e->best_t2_ns);
-		ifp_buf_append_svarint(payload, e->best_t3_ns);
-		ifp_buf_append_svarint(payload, e->best_t4_ns);
-		ifp_buf_append_varint(payload, e->over_mpi);
-	}
+	for (uint32_t i = 0; i < samples->edge_count; i++)
+		encode_edge(&samples->edges[i], payload);
+	if (has_collectives(samples))
+		encode_collectives(samples, payload);
 }
 
 /* A number of elements that the bytes left can hold, so that it is safe to allocate for them. */
@@ -110,15 +180,61 @@ static void read_edges(struct ifp_cursor *cursor, struct ifp_clock_samples *samp
 	}
 }
 
+static struct look *read_looks(struct ifp_cursor *cursor, uint32_t *count)
+{
+	struct look *looks;
+
+	*count = read_count(cursor, LOOK_MIN_BYTES);
+	looks = calloc((size_t)*count + 1, sizeof(*looks));
+	for (uint32_t i = 0; looks && i < *count; i++) {
+		looks[i].group = ifp_cursor_u64(cursor);
+		looks[i].kind = ifp_cursor_u64(cursor);
+		looks[i].members = read_u32(cursor);
+	}
+	return looks;
+}
+
+static int read_collectives(struct ifp_cursor *cursor, struct ifp_clock_samples *samples)
+{
+	IFP_CLEANUP_FREE struct look *looks = NULL;
+	struct ifp_clock_collective last = {0};
+	uint32_t look_count;
+
+	samples->collectives_left_out = ifp_cursor_varint(cursor);
+	looks = read_looks(cursor, &look_count);
+	samples->collective_count = read_count(cursor, COLLECTIVE_MIN_BYTES);
+	samples->collectives =
+		calloc((size_t)samples->collective_count + 1, sizeof(*samples->collectives));
+	if (!looks || !samples->collectives)
+		return ifp_fail(-ENOMEM, "read %u collectives", samples->collective_count);
+	for (uint32_t i = 0; i < samples->collective_count; i++) {
+		struct ifp_clock_collective *c = &samples->collectives[i];
+		uint32_t look = read_u32(cursor);
+
+		if (look >= look_count) {
+			cursor->failed = true;
+			return 0;
+		}
+		c->group = looks[look].group;
+		c->kind = looks[look].kind;
+		c->members = (uint32_t)looks[look].members;
+		c->enter_ns = plus(last.enter_ns, ifp_cursor_svarint(cursor));
+		c->exit_ns = plus(c->enter_ns, ifp_cursor_svarint(cursor));
+		c->step = plus(last.step, ifp_cursor_svarint(cursor));
+		last = *c;
+	}
+	return 0;
+}
+
 int ifp_clock_samples_decode(const void *payload, size_t len_bytes, struct ifp_clock_samples *out)
 {
 	IFP_CLEANUP(ifp_clock_samples_free) struct ifp_clock_samples samples = {0};
 	struct ifp_cursor cursor = ifp_cursor(payload, len_bytes);
 	uint8_t version = ifp_cursor_u8(&cursor);
 
-	if (!cursor.failed && version != SAMPLES_VERSION)
-		return ifp_fail(
-			-EBADMSG, "clock samples of version %u, not %u", version, SAMPLES_VERSION);
+	if (!cursor.failed && version != SAMPLES_VERSION && version != COLLECTIVES_VERSION)
+		return ifp_fail(-EBADMSG, "clock samples of version %u, not %u or %u", version,
+			SAMPLES_VERSION, COLLECTIVES_VERSION);
 	samples.tuple_count = read_count(&cursor, TUPLE_MIN_BYTES);
 	samples.tuples = calloc((size_t)samples.tuple_count + 1, sizeof(*samples.tuples));
 	if (!samples.tuples)
@@ -129,6 +245,8 @@ int ifp_clock_samples_decode(const void *payload, size_t len_bytes, struct ifp_c
 	if (!samples.edges)
 		return ifp_fail(-ENOMEM, "read %u clock edges", samples.edge_count);
 	read_edges(&cursor, &samples);
+	if (version == COLLECTIVES_VERSION && read_collectives(&cursor, &samples))
+		return -ENOMEM;
 	if (cursor.failed || cursor.position_bytes != len_bytes)
 		return ifp_fail(-EBADMSG, "clock samples are malformed near byte %zu of %zu",
 			cursor.position_bytes, len_bytes);
@@ -141,5 +259,6 @@ void ifp_clock_samples_free(struct ifp_clock_samples *samples)
 {
 	free(samples->tuples);
 	free(samples->edges);
+	free(samples->collectives);
 	*samples = (struct ifp_clock_samples){0};
 }

@@ -2,6 +2,8 @@
 /*
  * Payload of IFP_FRAME_CLOCK: what a rank measured of its clocks. Tuples tie the clocks of one
  * machine together; edges tie the clocks of two ranks (clocksync/estimate/edge.h has the theory).
+ * Of a trace that was recorded without infprof nothing was measured; its collectives tie it to
+ * other ranks instead (clocksync/estimate/collectives.h).
  */
 #pragma once
 
@@ -26,11 +28,27 @@ struct ifp_clock_edge {
 	uint32_t over_mpi; /* 1 = MPI, 0 = ZeroMQ */
 };
 
+/*
+ * One operation in which nobody ends before the last one has begun (all-reduce, all-gather,
+ * reduce-scatter, barrier), as one rank recorded it. What is equal on all of its ranks stands for
+ * its identity; which one it is of many equal ones is found by comparing the ranks' series.
+ */
+struct ifp_clock_collective {
+	int64_t enter_ns, exit_ns; /* by the clock of the trace; exit >= enter */
+	uint64_t group;	  /* hash of what names the process group; 0 = the trace does not say */
+	uint64_t kind;	  /* hash of what was done: name, size, type, by GPU or by host */
+	int64_t step;	  /* of torch.profiler, in which it ended; 0 = none */
+	uint32_t members; /* of the group; 0 = not known */
+};
+
 struct ifp_clock_samples {
 	struct ifp_clock_tuple *tuples;
 	uint32_t tuple_count;
 	struct ifp_clock_edge *edges;
 	uint32_t edge_count;
+	struct ifp_clock_collective *collectives; /* by enter_ns */
+	uint32_t collective_count;
+	uint64_t collectives_left_out; /* beyond the limit of the import */
 };
 
 void ifp_clock_samples_encode(const struct ifp_clock_samples *samples, struct ifp_buf *payload);

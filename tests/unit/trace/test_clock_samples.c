@@ -44,6 +44,55 @@ static void samples_come_back(void **state)
 	ifp_clock_samples_free(&out);
 }
 
+static struct ifp_clock_collective collectives[] = {
+	{.enter_ns = INT64_C(1700000000000000000),
+		.exit_ns = INT64_C(1700000000000014000),
+		.group = 0xfeedface,
+		.kind = UINT64_MAX,
+		.step = 7,
+		.members = 2},
+	{.enter_ns = INT64_C(1700000000000020000),
+		.exit_ns = INT64_C(1700000000000020000),
+		.group = 0xfeedface,
+		.kind = UINT64_MAX,
+		.step = INT64_MIN,
+		.members = 2},
+	{.enter_ns = INT64_MIN, .exit_ns = INT64_MAX, .step = INT64_MAX, .members = UINT32_MAX},
+};
+
+static void collectives_come_back(void **state)
+{
+	IFP_CLEANUP_BUF struct ifp_buf buf = {0};
+	struct ifp_clock_samples all = samples, out;
+
+	(void)state;
+	all.collectives = collectives;
+	all.collective_count = 3;
+	all.collectives_left_out = 5;
+	ifp_clock_samples_encode(&all, &buf);
+	assert_int_equal(buf.data[0], 2);
+	assert_ok(ifp_clock_samples_decode(buf.data, buf.len_bytes, &out));
+	assert_memory_equal(out.tuples, tuples, sizeof(tuples));
+	assert_int_equal(out.edge_count, 1);
+	assert_int_equal(out.collective_count, 3);
+	assert_memory_equal(out.collectives, collectives, sizeof(collectives));
+	assert_int_equal(out.collectives_left_out, 5);
+	ifp_clock_samples_free(&out);
+	for (size_t len = 0; len < buf.len_bytes; len++)
+		assert_int_equal(ifp_clock_samples_decode(buf.data, len, &out), -EBADMSG);
+	ifp_error_clear();
+}
+
+/* Archives without collectives are what they were before there were any. */
+static void without_collectives_the_version_is_the_first(void **state)
+{
+	IFP_CLEANUP_BUF struct ifp_buf buf = {0};
+
+	(void)state;
+	ifp_clock_samples_encode(&samples, &buf);
+	assert_int_equal(buf.data[0], 1);
+}
+
 static void no_samples_are_valid(void **state)
 {
 	IFP_CLEANUP_BUF struct ifp_buf buf = {0};
@@ -61,6 +110,7 @@ static void cut_longer_and_lying_payloads_are_refused(void **state)
 {
 	IFP_CLEANUP_BUF struct ifp_buf buf = {0};
 	const uint8_t huge_count[] = {1, 0xff, 0xff, 0xff, 0xff, 0x0f};
+	const uint8_t no_look[] = {2, 0, 0, 0, 0, 1, 0, 0, 0, 0}; /* a collective of look 0 */
 	struct ifp_clock_samples out;
 
 	(void)state;
@@ -70,6 +120,7 @@ static void cut_longer_and_lying_payloads_are_refused(void **state)
 	ifp_buf_append_u8(&buf, 0);
 	assert_int_equal(ifp_clock_samples_decode(buf.data, buf.len_bytes, &out), -EBADMSG);
 	assert_int_equal(ifp_clock_samples_decode(huge_count, sizeof(huge_count), &out), -EBADMSG);
+	assert_int_equal(ifp_clock_samples_decode(no_look, sizeof(no_look), &out), -EBADMSG);
 	ifp_error_clear();
 }
 
@@ -77,6 +128,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_come_back),
+		cmocka_unit_test(collectives_come_back),
+		cmocka_unit_test(without_collectives_the_version_is_the_first),
 		cmocka_unit_test(no_samples_are_valid),
 		cmocka_unit_test(cut_longer_and_lying_payloads_are_refused),
 	};

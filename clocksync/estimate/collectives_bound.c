@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The certificate of clocks that were aligned by collectives. */
+#include "clocksync/estimate/collectives.h"
+#include "clocksync/estimate/edge.h"
+#include "core/cleanup.h"
+#include "core/error.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define FAR INT64_C(4611686018427387903) /* sums of two do not overflow */
+#define PASSES_MOST 8
+#define SIGMAS 4
+#define ANY 0u
+
+/* Where the ranks contradict each other, the line may be bent more than it was taken for. */
+#define DRIFT_RAISE 4
+#define DRIFT_MOST_PPM 2000
+
+/* A part as the lines at hand place it. */
+struct placed {
+	int64_t enter_ns, exit_ns;
+	bool left;    /* false: it ended while the clock was set, before or behind that */
+	bool entered; /* false: its clock may have been set since it came */
+};
+
+struct certifier {
+	const struct ifp_instances *instances;
+	const int64_t *at_ns;
+	uint32_t rank_count, reference;
+	struct ifp_aligned_rank *ranks;
+	struct placed *placed; /* by part */
+	/* The level whose ranks are narrowed, by those of lower ones; ANY: all by all. */
+	uint32_t level;
+	bool changed;
+};
+
+static bool takes_part(const struct certifier *c, uint32_t rank)
+{
+	return rank == c->reference || c->ranks[rank].aligned;
+}
+
+static bool is_narrowed(const struct certifier *c, uint32_t rank)
+{
+	return rank != c->reference && c->ranks[rank].aligned &&
+	       (c->level == ANY || c->ranks[rank].level == c->level);
+}
+
+static bool is_asked(const struct certifier *c, uint32_t rank)
+{
+	return rank == c->reference ||
+	       (c->ranks[rank].aligned && (c->level == ANY || c->ranks[rank].level < c->level));
+}
+
+/* The point before a moment, or the first. */
+static uint32_t point_before(const struct ifp_trend *trend, int64_t at_ns)
+{
+	uint32_t low = 0, high = trend->count;
+
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (trend->points[middle].at_ns <= at_ns)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* By the line at the moment it ended; its beginning as long before as it lasted. */
+static struct placed place(
+	const struct ifp_trend *trend, const struct ifp_instance_part *part, int64_t at_ns)
+{
+	struct placed placed;
+	int64_t guess_ns;
+
+	placed.exit_ns = part->exit_ns - ifp_trend_offset(trend, at_ns);
+	guess_ns = placed.exit_ns - (part->exit_ns - part->enter_ns);
+	placed.enter_ns = part->enter_ns - ifp_trend_offset(trend, guess_ns);
+	placed.entered = placed.left = true;
+	if (trend->count) {
+		uint32_t i = point_before(trend, at_ns);
+		const struct ifp_trend_point *p = &trend->points[i];
+
+		placed.left = i != p->piece_last || i + 1 == trend->count || at_ns <= p->at_ns;
+		/* what came before its piece's first point may have come before the step */
+		placed.entered =
+			placed.left &&
+			(!p->piece_first || guess_ns >= trend->points[p->piece_first].at_ns);
+	}
+	return placed;
+}
+
+static void place_all(struct certifier *c)
+{
+	for (uint32_t k = 0; k < c->instances->count; k++) {
+		const struct ifp_instance *instance = &c->instances->items[k];
+
+		for (size_t i = instance->first; i < instance->first + instance->count; i++) {
+			const struct ifp_instance_part *part = &c->instances->parts[i];
+
+			if (c->at_ns[k] != IFP_INSTANCE_UNPLACED && takes_part(c, part->rank))
+				c->placed[i] =
+					place(&c->ranks[part->rank].trend, part, c->at_ns[k]);
+		}
+	}
+}
+
+/*
+ * The two points around a moment, of the piece that the operation ended in: ends are what pieces
+ * are made of, and outliers among them may lie beyond their piece.
+ */
+struct around {
+	uint32_t first, last;
+};
+
+static struct around points_around(const struct ifp_trend *trend, int64_t ended_ns, int64_t at_ns)
+{
+	const struct ifp_trend_point *piece = &trend->points[point_before(trend, ended_ns)];
+	uint32_t i = point_before(trend, at_ns);
+
+	i = i < piece->piece_first  ? piece->piece_first
+	    : i > piece->piece_last ? piece->piece_last
+				    : i;
+	return (struct around){i, i < piece->piece_last ? i + 1 : i};
+}
+
+/*
+ * The limit of a rank at a moment of an operation that ended at ended_ns: what the points around it
+ * leave. sign: 1 high, -1 low.
+ */
+static int64_t limit_at(
+	const struct certifier *c, uint32_t rank, int64_t ended_ns, int64_t at_ns, int sign)
+{
+	const struct ifp_aligned_rank *r = &c->ranks[rank];
+	const int64_t *limits = sign > 0 ? r->high_ns : r->low_ns;
+	int64_t best = FAR;
+	struct around points;
+
+	if (rank == c->reference)
+		return 0;
+	points = points_around(&r->trend, ended_ns, at_ns);
+	for (uint32_t k = points.first; k <= points.last; k++) {
+		int64_t away_ns = llabs(at_ns - r->trend.points[k].at_ns);
+		int64_t limit = sign * limits[k];
+
+		if (limit < FAR)
+			limit += ifp_drift_ns(away_ns, r->drift_ppm);
+		best = limit < best ? limit : best;
+	}
+	return sign * best;
+}
+
+/* Narrows a rank's limit around a moment, as far as the drift lets it reach. */
+static void narrow(struct certifier *c, uint32_t rank, int64_t ended_ns, int64_t at_ns,
+	int64_t limit, int sign)
+{
+	struct ifp_aligned_rank *r = &c->ranks[rank];
+	int64_t *limits = sign > 0 ? r->high_ns : r->low_ns;
+	struct around points = points_around(&r->trend, ended_ns, at_ns);
+
+	for (uint32_t k = points.first; k <= points.last; k++) {
+		int64_t away_ns = llabs(at_ns - r->trend.points[k].at_ns);
+		int64_t reach = sign * limit + ifp_drift_ns(away_ns, r->drift_ppm);
+
+		if (reach >= sign * limits[k])
+			continue;
+		limits[k] = sign * reach;
+		c->changed = true;
+	}
+}
+
+/* The best and the second best of what the ranks of an operation say. */
+struct two_best {
+	int64_t best, second;
+	uint32_t rank;
+};
+
+static void offer(struct two_best *two, int64_t value, uint32_t rank)
+{
+	if (value < two->best) {
+		two->second = two->best;
+		two->best = value;
+		two->rank = rank;
+	} else if (value < two->second) {
+		two->second = value;
+	}
+}
+
+/*
+ * x: a rank's true offset minus its line. From enter_j - x_j <= exit_i - x_i, for i other than j:
+ *   x_j >= enter_j - (exit_i - low_i)   and   x_i <= exit_i - (enter_j - high_j).
+ */
+static void use(struct certifier *c, uint32_t k)
+{
+	const struct ifp_instance *instance = &c->instances->items[k];
+	struct two_best ends = {FAR, FAR, UINT32_MAX}, begins = {FAR, FAR, UINT32_MAX};
+	int64_t ended_ns = c->at_ns[k];
+
+	for (size_t i = instance->first; i < instance->first + instance->count; i++) {
+		uint32_t rank = c->instances->parts[i].rank;
+		const struct placed *p = &c->placed[i];
+		int64_t low, high;
+
+		if (!is_asked(c, rank) || !p->left)
+			continue;
+		low = limit_at(c, rank, ended_ns, p->exit_ns, -1);
+		if (low > -FAR)
+			offer(&ends, p->exit_ns - low - ended_ns, rank);
+		high = limit_at(c, rank, ended_ns, p->enter_ns, 1);
+		if (high < FAR && p->entered)
+			offer(&begins, -(p->enter_ns - high - ended_ns), rank);
+	}
+	for (size_t i = instance->first; i < instance->first + instance->count; i++) {
+		uint32_t rank = c->instances->parts[i].rank;
+		const struct placed *p = &c->placed[i];
+		int64_t end = ends.rank == rank ? ends.second : ends.best;
+		int64_t begin = begins.rank == rank ? begins.second : begins.best;
+
+		if (!is_narrowed(c, rank) || !p->left)
+			continue;
+		if (end < FAR && p->entered)
+			narrow(c, rank, ended_ns, p->enter_ns, p->enter_ns - ended_ns - end, -1);
+		if (begin < FAR)
+			narrow(c, rank, ended_ns, p->exit_ns, p->exit_ns - ended_ns + begin, 1);
+	}
+}
+
+/* From one point to the next of the same piece. */
+static void carry(struct ifp_aligned_rank *rank, uint32_t from, uint32_t to)
+{
+	int64_t away_ns = llabs(rank->trend.points[to].at_ns - rank->trend.points[from].at_ns);
+	int64_t drift_ns = ifp_drift_ns(away_ns, rank->drift_ppm);
+
+	if (rank->low_ns[to] < rank->low_ns[from] - drift_ns)
+		rank->low_ns[to] = rank->low_ns[from] - drift_ns;
+	if (rank->high_ns[to] > rank->high_ns[from] + drift_ns)
+		rank->high_ns[to] = rank->high_ns[from] + drift_ns;
+}
+
+static void spread(struct ifp_aligned_rank *rank)
+{
+	for (uint32_t k = 1; k < rank->trend.count; k++) {
+		if (!rank->trend.points[k].stepped)
+			carry(rank, k - 1, k);
+	}
+	for (uint32_t k = rank->trend.count; k-- > 1;) {
+		if (!rank->trend.points[k].stepped)
+			carry(rank, k, k - 1);
+	}
+}
+
+static void reset(struct certifier *c)
+{
+	for (uint32_t r = 0; r < c->rank_count; r++) {
+		for (uint32_t k = 0; c->ranks[r].aligned && k < c->ranks[r].trend.count; k++) {
+			c->ranks[r].low_ns[k] = -FAR;
+			c->ranks[r].high_ns[k] = FAR;
+		}
+	}
+}
+
+static bool contradicts(const struct ifp_aligned_rank *rank)
+{
+	for (uint32_t k = 0; k < rank->trend.count; k++) {
+		if (rank->low_ns[k] > rank->high_ns[k])
+			return true;
+	}
+	return false;
+}
+
+/* The first rank that contradicts itself, which is seen before others suffer from it. */
+static uint32_t pass(struct certifier *c)
+{
+	c->changed = false;
+	for (uint32_t k = 0; k < c->instances->count; k++) {
+		if (c->at_ns[k] != IFP_INSTANCE_UNPLACED)
+			use(c, k);
+	}
+	for (uint32_t r = 0; r < c->rank_count; r++) {
+		if (!is_narrowed(c, r))
+			continue;
+		spread(&c->ranks[r]);
+		if (contradicts(&c->ranks[r]))
+			return r;
+	}
+	return UINT32_MAX;
+}
+
+/*
+ * Every rank gets its limits; UINT32_MAX, or a rank that contradicts itself. Level by level first:
+ * so a rank whose line is wrong is found before it has narrowed others.
+ */
+static uint32_t certify(struct certifier *c)
+{
+	uint32_t levels = 0, wrong;
+
+	reset(c);
+	for (uint32_t r = 0; r < c->rank_count; r++) {
+		if (c->ranks[r].aligned && c->ranks[r].level > levels)
+			levels = c->ranks[r].level;
+	}
+	for (c->level = 1; c->level <= levels; c->level++) {
+		wrong = pass(c);
+		if (wrong != UINT32_MAX)
+			return wrong;
+	}
+	c->level = ANY;
+	c->changed = true;
+	for (uint32_t n = 0; n < PASSES_MOST && c->changed; n++) {
+		wrong = pass(c);
+		if (wrong != UINT32_MAX)
+			return wrong;
+	}
+	return UINT32_MAX;
+}
+
+static int make_room(struct ifp_aligned_rank *rank)
+{
+	double rate_sigma = 0;
+
+	for (uint32_t k = 0; k < rank->trend.count; k++)
+		rate_sigma = fmax(rate_sigma, rank->trend.points[k].rate_sigma);
+	rank->drift_ppm = IFP_CLOCK_DRIFT_PPM + (int64_t)ceil(fmin(SIGMAS * rate_sigma, 1) * 1e6);
+	rank->low_ns = calloc(rank->trend.count, sizeof(*rank->low_ns));
+	rank->high_ns = calloc(rank->trend.count, sizeof(*rank->high_ns));
+	return rank->low_ns && rank->high_ns ? 0 : ifp_fail(-ENOMEM, "certify the clock of a rank");
+}
+
+int ifp_collectives_certify(const struct ifp_instances *instances, const int64_t *at_ns,
+	uint32_t rank_count, uint32_t reference, struct ifp_aligned_rank *ranks)
+{
+	IFP_CLEANUP_FREE struct placed *placed = calloc(instances->part_count + 1, sizeof(*placed));
+	struct certifier c = {instances, at_ns, rank_count, reference, ranks, placed, ANY, false};
+	uint32_t wrong;
+
+	if (!placed)
+		return ifp_fail(-ENOMEM, "certify %u clocks", rank_count);
+	for (uint32_t r = 0; r < rank_count; r++) {
+		int err = ranks[r].aligned ? make_room(&ranks[r]) : 0;
+
+		if (err)
+			return err;
+	}
+	place_all(&c);
+	while ((wrong = certify(&c)) != UINT32_MAX) {
+		ranks[wrong].drift_ppm *= DRIFT_RAISE;
+		if (ranks[wrong].drift_ppm > DRIFT_MOST_PPM) {
+			ranks[wrong].aligned = false;
+			ranks[wrong].contradicted = true;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/import/collectives.h"
+
+#include "collector/analyse/activity.h"
+#include "collector/analyse/groups.h"
+#include "collector/timeline/steps.h"
+#include "core/array.h"
+#include "core/checksum.h"
+
+#include <stdlib.h>
+
+/* Names of such operations behind "gloo:", and of NCCL's kernels. */
+static const char *const to_all[] = {"all_reduce", "allreduce", "all_gather", "allgather",
+	"_all_gather_base", "reduce_scatter", "_reduce_scatter_base", "barrier", "AllReduce",
+	"AllGather", "ReduceScatter"};
+
+static bool is_to_all(struct ifp_str name)
+{
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(to_all); i++) {
+		if (ifp_str_starts_with(name, to_all[i]))
+			return true;
+	}
+	return false;
+}
+
+/* The args as text, which lives until the next call. */
+static int args_text(struct ifp_import_collectives *collectives, const struct ifp_event *slice,
+	const struct ifp_args_split *args, struct ifp_str *text)
+{
+	struct ifp_buf *buf = &collectives->args;
+
+	*text = slice->args;
+	if (!args->form.len_bytes)
+		return 0;
+	ifp_buf_clear(buf);
+	ifp_template_join((struct ifp_str){args->form.ptr + 1, args->form.len_bytes - 1},
+		args->values, buf); /* behind its first byte, which says what it is */
+	*text = (struct ifp_str){(const char *)buf->data, (uint32_t)buf->len_bytes};
+	return ifp_buf_status(buf);
+}
+
+static void add_value(struct ifp_buf *key, struct ifp_str args, const char *name)
+{
+	struct ifp_str value = {0};
+
+	ifp_args_find(args, name, &value);
+	ifp_buf_append_u8(key, ' ');
+	ifp_buf_append(key, value.ptr, value.len_bytes);
+}
+
+static uint64_t hash_of(const struct ifp_buf *key)
+{
+	return key->len_bytes ? ifp_checksum(key->data, key->len_bytes) : 0;
+}
+
+/*
+ * What all ranks say alike of the operation: name, sizes, type. Not the algorithm in the kernel's
+ * name, nor its grid: they may differ between GPUs of two kinds.
+ */
+static int describe(struct ifp_import_collectives *collectives, struct ifp_str name, bool device,
+	struct ifp_str args, struct ifp_clock_collective *out)
+{
+	struct ifp_buf *key = &collectives->key;
+	int64_t members = 0;
+
+	ifp_group_key(args, key);
+	out->group = hash_of(key);
+	if (ifp_args_find_int(args, "Group size", &members) && members > 0 && members < UINT32_MAX)
+		out->members = (uint32_t)members;
+	ifp_buf_clear(key);
+	ifp_buf_append_u8(key, device ? 'k' : 'r');
+	ifp_buf_append(key, name.ptr, name.len_bytes);
+	add_value(key, args, "Collective name");
+	add_value(key, args, "In msg nelems");
+	add_value(key, args, "dtype");
+	add_value(key, args, "Input Dims");
+	add_value(key, args, "Input type");
+	out->kind = hash_of(key);
+	return ifp_buf_status(key);
+}
+
+static int keep(struct ifp_import_collective_list *list, const struct ifp_clock_collective *one)
+{
+	int err;
+
+	if (list->count == IFP_IMPORT_COLLECTIVES_MAX) {
+		list->left_out++;
+		return 0;
+	}
+	err = IFP_ARRAY_RESERVE(list->items, list->capacity, list->count, 1, "collectives");
+	if (!err)
+		list->items[list->count++] = *one;
+	return err;
+}
+
+static int add_step(struct ifp_import_collectives *collectives, const struct ifp_event *slice)
+{
+	int64_t number;
+	int err;
+
+	if (slice->lane.kind != IFP_LANE_THREAD || !ifp_profiler_step(slice->name, &number) ||
+		collectives->step_count == IFP_IMPORT_COLLECTIVES_MAX)
+		return 0;
+	err = IFP_ARRAY_RESERVE(collectives->steps, collectives->step_capacity,
+		collectives->step_count, 1, "steps of a trace");
+	if (!err)
+		collectives->steps[collectives->step_count++] =
+			(struct ifp_import_step_range){slice->start, number};
+	return err;
+}
+
+int ifp_import_collectives_add(struct ifp_import_collectives *collectives,
+	const struct ifp_event *slice, const struct ifp_args_split *args)
+{
+	struct ifp_clock_collective one = {.enter_ns = slice->start};
+	struct ifp_str name, text;
+	bool device;
+	int err;
+
+	if (ifp_str_starts_with(slice->name, "ProfilerStep#"))
+		return add_step(collectives, slice);
+	if (slice->dur < 0 || !ifp_activity_is_collective(slice, &name, &device) ||
+		!is_to_all(name) || (!device && !ifp_str_starts_with(slice->name, "gloo:")))
+		return 0;
+	one.exit_ns = slice->start + slice->dur;
+	err = args_text(collectives, slice, args, &text);
+	if (!err)
+		err = describe(collectives, name, device, text, &one);
+	if (err || one.members == 1)
+		return err;
+	return keep(device ? &collectives->kernels : &collectives->ranges, &one);
+}
+
+static int compare_steps(const void *a, const void *b)
+{
+	const struct ifp_import_step_range *x = a, *y = b;
+
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static int compare_collectives(const void *a, const void *b)
+{
+	const struct ifp_clock_collective *x = a, *y = b;
+
+	if (x->enter_ns != y->enter_ns)
+		return x->enter_ns < y->enter_ns ? -1 : 1;
+	if (x->exit_ns != y->exit_ns)
+		return x->exit_ns < y->exit_ns ? -1 : 1;
+	return (x->kind > y->kind) - (x->kind < y->kind);
+}
+
+/* The number of the step that has begun last before it ended. */
+static void add_step_numbers(const struct ifp_import_collectives *collectives,
+	const struct ifp_import_collective_list *list)
+{
+	for (uint32_t i = 0; i < list->count; i++) {
+		uint32_t low = 0, high = collectives->step_count;
+
+		while (low < high) {
+			uint32_t middle = low + (high - low) / 2;
+
+			if (collectives->steps[middle].start_ns <= list->items[i].exit_ns)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		list->items[i].step = low ? collectives->steps[low - 1].number : 0;
+	}
+}
+
+void ifp_import_collectives_settle(
+	struct ifp_import_collectives *collectives, struct ifp_clock_samples *samples)
+{
+	struct ifp_import_collective_list *list =
+		collectives->kernels.count ? &collectives->kernels : &collectives->ranges;
+
+	if (collectives->step_count)
+		qsort(collectives->steps, collectives->step_count, sizeof(*collectives->steps),
+			compare_steps);
+	if (list->count)
+		qsort(list->items, list->count, sizeof(*list->items), compare_collectives);
+	add_step_numbers(collectives, list);
+	samples->collectives = list->items;
+	samples->collective_count = list->count;
+	samples->collectives_left_out = list->left_out;
+	*list = (struct ifp_import_collective_list){0};
+	ifp_import_collectives_free(collectives);
+}
+
+void ifp_import_collectives_free(struct ifp_import_collectives *collectives)
+{
+	free(collectives->kernels.items);
+	free(collectives->ranges.items);
+	free(collectives->steps);
+	ifp_buf_free(&collectives->args);
+	ifp_buf_free(&collectives->key);
+	*collectives = (struct ifp_import_collectives){0};
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The collectives of one trace that tell how its clock stood to those of other ranks: all-reduce,
+ * all-gather, reduce-scatter and barrier, in which no rank ends before the last one has begun.
+ * NCCL's kernels where there are any, else Gloo's ranges. Ranges "nccl:" of the host are none: they
+ * end when the kernel is queued, long before it has run. Private to collector/import.
+ */
+#pragma once
+
+#include "core/buf.h"
+#include "trace/archive/clock_samples.h"
+#include "trace/archive/template.h"
+#include "trace/event.h"
+
+#include <stddef.h>
+
+/* Kept of one trace; further ones are counted. */
+#define IFP_IMPORT_COLLECTIVES_MAX 65536u
+
+struct ifp_import_step_range {
+	int64_t start_ns, number;
+};
+
+struct ifp_import_collective_list {
+	struct ifp_clock_collective *items;
+	uint32_t count;
+	size_t capacity;
+	uint64_t left_out;
+};
+
+/* {0} is empty. */
+struct ifp_import_collectives {
+	struct ifp_import_collective_list kernels, ranges;
+	struct ifp_import_step_range *steps;
+	uint32_t step_count;
+	size_t step_capacity;
+	struct ifp_buf args, key; /* of the one at hand */
+};
+
+/* Looks at a slice; args as ifp_chrome_reader_next_split() gives them. 0 or -ENOMEM. */
+int ifp_import_collectives_add(struct ifp_import_collectives *collectives,
+	const struct ifp_event *slice, const struct ifp_args_split *args);
+
+/* Moves what is to be kept to samples, in order of time; the rest is freed. */
+void ifp_import_collectives_settle(
+	struct ifp_import_collectives *collectives, struct ifp_clock_samples *samples);
+
+void ifp_import_collectives_free(struct ifp_import_collectives *collectives);

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""infprof merge aligns the clocks of traces by what their ranks did together.
+
+A trace is rewritten as if its clock had been another one (tests/harness/shift_trace.py); what the
+alignment says of it must differ from what it says of the trace as it is by just that. Traces: three
+steps of DDP on two GPUs of one host, and the whole recording where INFPROF_TRACES is set.
+"""
+
+import json
+import os
+import pathlib
+import random
+import sys
+import unittest
+
+import archive_format as fmt
+import harness
+
+sys.path.insert(0, str(harness.SOURCE / "tests" / "harness"))
+import shift_trace  # noqa: E402
+from merge_case import DATA, Merge, nanoseconds, read
+
+STEPS = [DATA / "ddp-steps.rank0.json.gz", DATA / "ddp-steps.rank1.json.gz"]
+WHERE = os.environ.get("INFPROF_TRACES")
+WHOLE = [pathlib.Path(WHERE or ".") / f"ddp-straggler.rank{rank}.pt.trace.json.gz"
+         for rank in (0, 1)]
+SKIP = unittest.skipUnless(WHERE, "INFPROF_TRACES is not set: the whole recording is not here")
+SECOND = 10**9
+
+
+def ends(events, base=0):
+    """When each of a trace's collectives ended, in order of their starts."""
+    kernels = [e for e in events if e.get("ph") == "X" and e.get("cat") == "kernel"
+               and e["name"].startswith("nccl")]
+    spans = [(nanoseconds(e["ts"], base), nanoseconds(e["dur"])) for e in kernels]
+    return [start + length for start, length in sorted(spans)]
+
+
+class Aligned(Merge):
+    def changed(self, name, path, **clock):
+        """The path of a trace as another clock would have given it, and that clock."""
+        trace = shift_trace.load(path)
+        if clock.pop("collectives_only", False):
+            trace["traceEvents"] = [e for e in trace["traceEvents"] if shift_trace.kept(e)]
+        clock = shift_trace.Clock(trace, **clock)
+        shift_trace.rewrite(trace, clock)
+        shift_trace.dump(trace, self.folder / name)
+        return self.folder / name, clock
+
+    def offsets(self, first, second):
+        """Of rank 1 at each of its collectives, by the alignment: its stamp minus job time."""
+        self.output = self.folder / f"out{len(list(self.folder.iterdir()))}"
+        self.merge("--archive-only", "--in-order", first, second)
+        recorded = read(second)
+        stamps = ends(recorded["traceEvents"], int(recorded["baseTimeNanoseconds"]))
+        placed = harness.export(self.output)
+        ranks = {e["pid"]: e["args"]["name"] for e in placed if e["name"] == "process_name"}
+        ours = [e for e in placed if ranks.get(e["pid"], "").startswith("rank 1")]
+        base = self.base(first, placed, ranks)
+        return [stamp - end for stamp, end in zip(stamps, ends(ours, base), strict=True)]
+
+    def base(self, first, placed, ranks):
+        """Job time is the clock of rank 0: its stamps tell when the exported 0 was."""
+        recorded = read(first)
+        stamps = ends(recorded["traceEvents"], int(recorded["baseTimeNanoseconds"]))
+        ours = [e for e in placed if ranks.get(e["pid"], "").startswith("rank 0")]
+        return stamps[0] - ends(ours)[0]
+
+    def worst(self, paths, **clock):
+        """By how much the found differs from what was injected, at the worst collective, in ns."""
+        only = clock.get("collectives_only", False)
+        first, _ = self.changed("rank0.json.gz", paths[0], collectives_only=only)
+        plain, _ = self.changed("plain.json.gz", paths[1], collectives_only=only)
+        moved, clock = self.changed("moved.json.gz", paths[1], **clock)
+        before, after = self.offsets(first, plain), self.offsets(first, moved)
+        injected = [clock.offset(end) for end in ends(shift_trace.load(plain)["traceEvents"])]
+        return max(abs(a - b - i) for b, a, i in zip(before, after, injected, strict=True))
+
+    def test_a_shift_is_found_to_the_nanosecond(self):
+        self.assertLessEqual(self.worst(STEPS, shift=137 * SECOND + 123456789), 1)
+        self.assertLessEqual(self.worst(STEPS, shift=-3), 1)
+
+    def test_a_drift_is_found(self):
+        self.assertLessEqual(self.worst(STEPS, ppm=500), 10)
+        self.assertLessEqual(self.worst(STEPS, ppm=-500), 10)
+
+    def test_shift_drift_and_step_are_found_to_a_microsecond(self):
+        self.assertLessEqual(
+            self.worst(STEPS, shift=137 * SECOND, ppm=500, step=5_000_000, after=22), 1000)
+
+    @SKIP
+    def test_shift_drift_and_step_of_the_whole_recording(self):
+        self.assertLessEqual(self.worst(WHOLE, shift=137 * SECOND, ppm=500, step=5_000_000,
+                                        after=22, collectives_only=True), 1000)
+
+    @SKIP
+    def test_wherever_the_step_is_it_is_found_to_two_microseconds(self):
+        """A step costs one more unknown: the fewer small operations on a side, the less exactly."""
+        for after in (5, 22, 39, 63):
+            with self.subTest(after=after):
+                self.assertLessEqual(self.worst(
+                    WHOLE, shift=-SECOND, ppm=500, step=5_000_000 if after % 2 else 700_000,
+                    after=after, collectives_only=True), 2000)
+
+    def test_the_report_tells_offset_rate_sigma_and_bound(self):
+        """Both ranks ran on one host, so the offset is what was injected."""
+        first, _ = self.changed("rank0.json.gz", STEPS[0])
+        moved, clock = self.changed("moved.json.gz", STEPS[1], shift=3 * SECOND, ppm=100,
+                                    step=5_000_000, after=22)
+        self.merge("--in-order", first, moved)
+        reference, aligned = harness.report(self.output)["clocks"]
+        self.assertEqual((reference["method"], reference["bound_ns"]), ("shared", 0))
+        self.assertEqual(aligned["method"], "collectives")
+        self.assertEqual((aligned["epochs"], aligned["realtime_steps"]), (45, 1))
+        self.assertLess(abs(aligned["rate_ppm"] - 100), 20)
+        self.assertLess(abs(aligned["offset_ns"] - 3 * SECOND), 10_000)
+        self.assertGreater(aligned["sigma_ns"], 100)
+        self.assertLess(aligned["sigma_ns"], 10_000)
+        self.assertLess(abs(aligned["offset_ns"] - 3 * SECOND), aligned["bound_ns"])
+        titles = [e["args"]["name"] for e in self.drawn() if e["name"] == "process_name"]
+        self.assertFalse([title for title in titles if "NOT ALIGNED" in title], titles)
+        self.assertNotIn((1, "clock-unaligned"), harness.ledger_words(self.output))
+
+    def test_ranks_that_did_nothing_together_stay_unaligned(self):
+        """Their collectives are of two groups that have only the name of the first in common."""
+        trace = shift_trace.load(STEPS[1])
+        for event in trace["traceEvents"]:
+            if shift_trace.is_collective(event):
+                event["args"]["Process Group Ranks"] = "[2, 3]"
+        shift_trace.dump(trace, self.folder / "other.json.gz")
+        self.merge("--in-order", STEPS[0], self.folder / "other.json.gz")
+        self.assertEqual([c["method"] for c in harness.report(self.output)["clocks"]],
+                         ["unaligned", "unaligned"])
+        self.assertIn((1, "clock-unaligned"), harness.ledger_words(self.output))
+
+    def test_ranges_of_gloo_do_where_there_are_no_kernels(self):
+        """Three ranks; rank 1's clock is 40 s ahead, rank 2's runs 200 ppm fast."""
+        clocks = [lambda t: t, lambda t: t + 40 * SECOND, lambda t: t + t // 5000]
+        spans, chance = [[], [], []], random.Random(1)
+        for k in range(60):
+            come = [k * 10_000_000 + chance.randrange(3_000_000) for r in range(3)]
+            for r in range(3):
+                leave = max(come) + 200_000 + chance.randrange(40_000)
+                spans[r].append((clocks[r](come[r]), clocks[r](leave)))
+        paths = [self.write(f"rank{r}.json", {"baseTimeNanoseconds": 10**18, "traceEvents": [
+            {"ph": "X", "cat": "user_annotation", "name": "gloo:all_reduce", "pid": 1, "tid": 2,
+             "ts": start / 1000, "dur": (end - start) / 1000,
+             "args": {"Input Dims": [[1024]], "Input type": ["float"]}}
+            for start, end in spans[r]]}) for r in range(3)]
+        self.merge("--archive-only", *paths)
+        report = harness.run([harness.INFPROF, "report", "--json", self.output])
+        self.assertEnded(report, 0)
+        clocks = json.loads(report.stdout)["clocks"]
+        self.assertEqual([c["method"] for c in clocks], ["shared", "collectives", "collectives"])
+        self.assertLess(abs(clocks[1]["offset_ns"] - 40 * SECOND), 20_000)
+        self.assertLess(abs(clocks[2]["rate_ppm"] - 200), 20)
+
+    def late(self, late_ns):
+        """
+        The verdict on 20 steps of two ranks, of which rank 1 comes late to the first of two
+        all-reduces, and either to the second. (A rank that is late to all of them cannot be told
+        from one whose clock is ahead: the bound is as large as its lateness.)
+        """
+        chance, spans = random.Random(2), [[], []]
+        for k in range(40):
+            come = [k * 10_000_000 + chance.randrange(100_000) + r * (k % 2 == 0) * late_ns
+                    for r in range(2)]
+            for r in range(2):
+                leave = max(come) + 200_000 + chance.randrange(20_000)
+                spans[r].append((come[r] + r * 40 * SECOND, leave + r * 40 * SECOND))
+        paths = [self.write(f"late{r}.json", {"baseTimeNanoseconds": 10**18, "traceEvents": [
+            {"ph": "X", "cat": "user_annotation", "name": "gloo:all_reduce", "pid": 1, "tid": 2,
+             "ts": start / 1000, "dur": (end - start) / 1000, "args": {"Input Dims": [[1024]]}}
+            for start, end in spans[r]] + [
+            {"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{n + 1}", "pid": 1,
+             "tid": 1, "ts": (spans[r][2 * n][0] - 1_000_000) / 1000, "dur": 19_500}
+            for n in range(20)]}) for r in range(2)]
+        self.output = self.folder / f"late{late_ns}"
+        self.merge("--archive-only", *paths)
+        return json.loads(harness.run([harness.INFPROF, "report", "--json", self.output]).stdout)
+
+    def test_a_rank_is_called_late_beyond_the_bound_alone(self):
+        report = self.late(3_000_000)
+        bound = max(clock["bound_ns"] for clock in report["clocks"])
+        self.assertGreater(bound, 90_000)  # an operation takes 200 us: half of it at the least
+        self.assertLess(bound, 1_000_000)
+        self.assertEqual((report["verdict"]["kind"], report["verdict"]["candidate"]["rank"]),
+                         ("late", 1))
+        report = self.late(150_000)
+        self.assertNotEqual(report["verdict"]["kind"], "late")
+        self.assertEqual(report["verdict"]["reason"], "within-bound")
+
+    def test_ranges_of_nccl_prove_nothing(self):
+        """They end when the kernel is queued, not when it has run."""
+        paths = [self.write(f"rank{r}.json", {"traceEvents": [
+            {"ph": "X", "cat": "user_annotation", "name": "nccl:all_reduce", "pid": 1, "tid": 2,
+             "ts": 1000 * k, "dur": 100} for k in range(30)]}) for r in range(2)]
+        self.merge("--archive-only", *paths)
+        self.assertFalse(documents_of_clocks(self.output))
+
+
+def documents_of_clocks(output):
+    return [frame for frame in fmt.read_frames((output / "run.ifp").read_bytes())
+            if frame[1] == fmt.CLOCK]
+
+
+if __name__ == "__main__":
+    unittest.main()
