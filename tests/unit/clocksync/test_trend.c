@@ -7,6 +7,7 @@
 #include "test.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define US IFP_NS_PER_US
@@ -186,6 +187,91 @@ static void noise_and_drift_are_no_jumps(void **state)
 	assert_int_equal(ifp_trend_find_steps(readings, 400, steps), 0);
 }
 
+/* ------ two exchanges 600 s apart, and the program's collectives in between ------ */
+
+#define NODES 8
+#define SPAN_S 600
+#define PER_S 10
+#define READINGS (SPAN_S * PER_S + 2)
+
+static struct ifp_trend_reading between[READINGS];
+static double truth_ns[READINGS];
+
+/* 20 ppm, 0.1 ppm of wander with a period of 300 s, and a rate that walks at random. */
+static void run_clock(void)
+{
+	double rate = random_between(-20e3, 20e3), walk = 0, offset = random_between(-5e9, 5e9);
+	double phase = random_between(0, 6.28);
+
+	for (uint32_t i = 0; i < READINGS; i++) {
+		double t = (double)i / PER_S;
+
+		truth_ns[i] = offset;
+		walk += random_between(-1, 1) * sqrt(3.0 / PER_S);
+		offset += (rate + walk + 100 * sin(6.283 * t / 300 + phase)) / PER_S;
+	}
+}
+
+/* Ends with a bias of their kind of up to 10 us, 1 us of noise, and some up to 200 us late. */
+static void read_clock(void)
+{
+	double bias_ns[4];
+
+	for (int k = 0; k < 4; k++)
+		bias_ns[k] = random_between(0, 10e3);
+	for (uint32_t i = 0; i < READINGS; i++) {
+		bool exchange = i == 0 || i + 1 == READINGS;
+		double noise =
+			-1000 * log(random_between(1e-9, 1)) + 1000 * log(random_between(1e-9, 1));
+
+		if (random_between(0, 1) < 0.01)
+			noise += random_between(0, 200e3);
+		between[i] = (struct ifp_trend_reading){.at_ns = i * (S / PER_S),
+			.kind = exchange ? IFP_TREND_EXACT : i % 4,
+			.scale_ns = exchange ? 20 : 10e3};
+		between[i].offset_ns = llround(truth_ns[i] + (exchange ? random_between(-20, 20)
+								       : bias_ns[i % 4] + noise));
+	}
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void collectives_between_two_exchanges_tell_how_the_clock_wandered(void **state)
+{
+	static double errors[NODES * READINGS], straight[NODES * READINGS];
+	uint32_t n = 0;
+
+	(void)state;
+	for (int node = 0; node < NODES; node++) {
+		struct ifp_trend trend;
+
+		run_clock();
+		read_clock();
+		assert_ok(ifp_trend_fit(between, READINGS, &trend));
+		for (uint32_t i = 0; i < trend.count; i++, n++) {
+			uint32_t k = (uint32_t)(trend.points[i].at_ns / (S / PER_S));
+			double share = (double)k / (READINGS - 1);
+
+			errors[n] = fabs((double)trend.points[i].offset_ns - truth_ns[k]);
+			straight[n] =
+				fabs(truth_ns[0] + share * (truth_ns[READINGS - 1] - truth_ns[0]) -
+					truth_ns[k]);
+		}
+		ifp_trend_free(&trend);
+	}
+	qsort(errors, n, sizeof(*errors), compare_doubles);
+	qsort(straight, n, sizeof(*straight), compare_doubles);
+	printf("p50 %.0f ns, p99 %.0f ns; a straight line: %.0f, %.0f\n", errors[n / 2],
+		errors[n * 99 / 100], straight[n / 2], straight[n * 99 / 100]);
+	assert_true(errors[n * 99 / 100] < 1000);
+	assert_true(straight[n * 99 / 100] > 5000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,6 +283,7 @@ int main(void)
 		cmocka_unit_test(sigma_tells_what_a_common_bias_may_be),
 		cmocka_unit_test(jumps_are_found_where_they_are),
 		cmocka_unit_test(noise_and_drift_are_no_jumps),
+		cmocka_unit_test(collectives_between_two_exchanges_tell_how_the_clock_wandered),
 	};
 
 	return RUN_TESTS(tests);
