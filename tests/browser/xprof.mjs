@@ -33,9 +33,10 @@ const frame = await until('xprof', async () => {
 async function openBox(what) {
   const box = frame.locator('mat-select').nth(BOX[what]);
   await until(`list box of ${what}`, async () => {
+    if (await box.getAttribute('aria-expanded') === 'true') return true;
     if (!await box.isVisible()) await frame.getByRole('button', { name: 'menu' }).click();
     await box.click({ timeout: 2000 });
-    return true;
+    return false;
   });
 }
 
