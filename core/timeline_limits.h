@@ -22,14 +22,16 @@ struct ifp_timeline_limits {
 /* collector/timeline/timeline.c has the table of formats. */
 #define IFP_TIMELINE_FORMATS_DEFAULT "pytorch"
 
-/* What TensorBoard's plug-in loads and a browser draws within seconds: docs/timeline.md. */
-#define IFP_TIMELINE_MERGED_BYTES INT64_C(64000000)
+/*
+ * With these, a browser has drawn merged/ within 20 s of the start of TensorBoard on two cores,
+ * though TensorBoard starts a process for each file of ranks/, all at once: docs/timeline.md.
+ */
+#define IFP_TIMELINE_MERGED_BYTES INT64_C(48000000)
 
-/* TensorBoard starts a process for each file, all at once: docs/timeline.md has what that costs. */
 #define IFP_TIMELINE_LIMITS_DEFAULT                                                                \
 	{                                                                                          \
-		.merged_bytes = IFP_TIMELINE_MERGED_BYTES, .ranks_bytes = INT64_C(128000000),      \
-		.ranks_files = 16                                                                  \
+		.merged_bytes = IFP_TIMELINE_MERGED_BYTES, .ranks_bytes = INT64_C(16000000),       \
+		.ranks_files = 4                                                                   \
 	}
 
 #define IFP_TIMELINE_MAX_FILES 100000
@@ -49,7 +51,7 @@ struct ifp_timeline_limits {
 		.doc = "Size of the merged timeline, unpacked: what a browser loads; that of "     \
 		       "perfetto/, too. Beyond it, what matters least is folded; the report says " \
 		       "what. 0 = no limit. "                                                      \
-		       "Default: 64MB.",                                                           \
+		       "Default: 48MB.",                                                           \
 		.type = IFP_OPTION_BYTES,                                                          \
 		.offset = offsetof(values, member.merged_bytes)},                                  \
 		{.name = "max-events",                                                             \
@@ -66,7 +68,7 @@ struct ifp_timeline_limits {
 			.environment = variable("RANKS_BUDGET"),                                   \
 			.doc = "Size of all files in ranks/ together, unpacked. Beyond it, they "  \
 			       "get shorter args, then fewer steps, then there are fewer files; "  \
-			       "the report says which. 0 = no limit. Default: 128MB.",             \
+			       "the report says which. 0 = no limit. Default: 16MB.",              \
 			.type = IFP_OPTION_BYTES,                                                  \
 			.offset = offsetof(values, member.ranks_bytes)},                           \
 	{                                                                                          \
@@ -74,7 +76,7 @@ struct ifp_timeline_limits {
 		.environment = variable("MAX_RANKS_FILES"),                                        \
 		.doc = "Files in ranks/ at most, each with one rank: the late rank and those to "  \
 		       "compare it with first, then evenly chosen ones. 0 = no limit. "            \
-		       "Default: 16.",                                                             \
+		       "Default: 4.",                                                              \
 		.type = IFP_OPTION_INT, .offset = offsetof(values, member.ranks_files), .min = 0,  \
 		.max = IFP_TIMELINE_MAX_FILES,                                                     \
 	}

@@ -281,7 +281,7 @@ class Options(Budget):
         for archive in (self.sample(), self.made_up()):
             self.draw(archive)
             text = self.json_text()
-            self.assertLess(len(text), 64_000_000)
+            self.assertLess(len(text), 48_000_000)
             events = json.loads(text)["traceEvents"]
             shown = sum(is_collective(e["cat"], e["name"]) for e in events if e["ph"] == "X")
             self.assertEqual(shown, archive.collectives())

@@ -22,7 +22,8 @@ KEPT = BUILD / "tests" / "main-job"  # of the first test; the ones that look at 
 
 class MainJob(Viewer, TestCase):
     def train(self, *options):
-        result = mpirun(RANKS, [AGENT, "-o", self.output, "--", PYTHON, TRAIN, *options],
+        limits = ["--max-ranks-files", RANKS, "--ranks-budget", "0"]
+        result = mpirun(RANKS, [AGENT, "-o", self.output, *limits, "--", PYTHON, TRAIN, *options],
                         timeout=240)
         self.assertEnded(result, 0)
         self.assertIn("loss", result.stdout)

@@ -48,7 +48,7 @@ class Loader(TimelineCase):
         self.assertEqual(worker["steps"], ["102", "103"])
 
     def test_ranks_on_the_cpu(self):
-        self.job(8)
+        self.job(8, ["--max-ranks-files", "8"])
         loaded = self.load("ranks")
         names = [worker["worker"] for worker in loaded["workers"]]
         self.assertEqual(names, [f"node03_{rank:04}" for rank in range(8)])
