@@ -13,12 +13,13 @@
 /* One step on one rank: how many collectives of each library, and kernels launched in NCCL's. */
 struct tally {
 	int64_t number;
+	uint32_t place; /* in time: of those with one number, the first counts */
 	int64_t length_ns;
 	uint32_t gloo, nccl, launches;
 };
 
 struct rank_tally {
-	struct tally *steps;
+	struct tally *steps; /* by number, then by place */
 	uint32_t count;
 	bool recorded; /* there are operators */
 	uint64_t most_bytes;
@@ -57,6 +58,15 @@ static bool launches_kernel(const struct ifp_event *event)
 	       memmem(event->name.ptr, event->name.len_bytes, "LaunchKernel", 12);
 }
 
+static int compare_tally(const void *left, const void *right)
+{
+	const struct tally *a = left, *b = right;
+
+	if (a->number != b->number)
+		return (a->number > b->number) - (a->number < b->number);
+	return (a->place > b->place) - (a->place < b->place);
+}
+
 static int tally_rank(const struct ifp_rank_view *view, struct rank_tally *tally, bool *nccl)
 {
 	const struct ifp_steps *steps = &view->steps;
@@ -69,6 +79,7 @@ static int tally_rank(const struct ifp_rank_view *view, struct rank_tally *tally
 	tally->count = steps->count;
 	for (uint32_t i = 0; i < steps->count; i++) {
 		tally->steps[i].number = steps->items[i].number;
+		tally->steps[i].place = i;
 		tally->steps[i].length_ns = steps->items[i].end_ns - steps->items[i].start_ns;
 	}
 	for (uint64_t i = 0; i < view->loaded.count; i++) {
@@ -88,6 +99,7 @@ static int tally_rank(const struct ifp_rank_view *view, struct rank_tally *tally
 		in_step->launches +=
 			timed->start_ns < until[view->lane_of[i]] && launches_kernel(&timed->event);
 	}
+	qsort(tally->steps, tally->count, sizeof(*tally->steps), compare_tally);
 	return 0;
 }
 
@@ -116,12 +128,20 @@ static void survey_free(struct survey *survey)
 	free(survey->ranks);
 }
 
+/* The first one with this number. */
 static const struct tally *find_step(const struct rank_tally *rank, int64_t number)
 {
-	for (uint32_t i = 0; i < rank->count; i++)
-		if (rank->steps[i].number == number)
-			return &rank->steps[i];
-	return NULL;
+	uint32_t low = 0, high = rank->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (rank->steps[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < rank->count && rank->steps[low].number == number ? &rank->steps[low] : NULL;
 }
 
 enum verdict { COMMON, MISSING, UNEQUAL };

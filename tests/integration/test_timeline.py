@@ -6,6 +6,7 @@ import decimal
 import json
 import unittest
 
+import harness
 from timeline_case import TimelineCase, kineto_sample, why
 
 # Categories that the plug-in maps, in small letters (profiler/trace.py, EventTypeMap).
@@ -185,6 +186,27 @@ class Ranks(TimelineCase):
             self.assertEqual(names.count("gloo:all_reduce"), 8)
             outside = why(drawn, rank)["ranks/: outside the steps that all ranks recorded"]
             self.assertGreater(outside, 0)
+
+    def test_steps_that_do_not_rise_are_found_by_their_numbers(self):
+        """Numbers that fall, and one that comes again: the first one of it counts."""
+        numbers = {0: [7, 3, 9, 3, 5], 1: [5, 9, 3, 11, 7]}
+        files = []
+        for rank, order in numbers.items():
+            files.append(self.folder / f"rank{rank}.json")
+            kineto_sample.write(files[-1], rank, extra=[
+                lambda sample, order=order: [
+                    sample.slice("user_annotation", f"ProfilerStep#{number}", sample.main,
+                                 kineto_sample.STEP_US * place, kineto_sample.STEP_US)
+                    for place, number in enumerate(order)]])
+        merged = [harness.INFPROF, "merge", *files, "-o", self.output, "--in-order"]
+        self.assertEnded(harness.run(merged), 0)
+        for rank, order in numbers.items():
+            (path,) = (self.output / "ranks").glob(f"*_{rank:04}.*")
+            names = [e["name"] for e in slices(self.events(path))]
+            steps = [name for name in names if name.startswith("ProfilerStep#")]
+            self.assertEqual(steps, [f"ProfilerStep#{n}" for n in order if n != 11])
+        rows = [row["why"] for row in harness.report(self.output)["ledger"]]
+        self.assertNotIn("ranks/: steps that were not recorded on all ranks", rows)
 
     def test_a_step_holds_the_optimizer_whole(self):
         """The mark lies inside the optimizer's range; the step must not cut it."""
