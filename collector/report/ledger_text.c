@@ -2,8 +2,10 @@
 #include "collector/report/report.h"
 
 #include "collector/report/words.h"
+#include "core/array.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Rows that say the same of several ranks. */
@@ -21,49 +23,70 @@ static bool seen_before(const struct ifp_run *run, uint32_t i)
 	return false;
 }
 
-/* Rows like one of a run. */
-struct rows {
-	const struct ifp_run *run;
-	const struct ifp_ledger_row *like;
+/* The ranks of rows that are alike, rising: there may be one for each rank, and groups as many. */
+struct ranks {
+	uint32_t *items;
+	size_t count, capacity;
 };
+
+static void ranks_free(struct ranks *ranks)
+{
+	free(ranks->items);
+}
+
+static int compare_rank(const void *left, const void *right)
+{
+	const uint32_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
 
 static bool has_rank(const void *context, uint32_t rank)
 {
-	const struct rows *rows = context;
+	const struct ranks *ranks = context;
 
-	for (uint32_t i = 0; i < ifp_run_ledger_count(rows->run); i++) {
-		const struct ifp_ledger_row *row = ifp_run_ledger(rows->run, i);
+	return bsearch(&rank, ranks->items, ranks->count, sizeof(rank), compare_rank) != NULL;
+}
 
-		if (row->rank == rank && alike(row, rows->like))
-			return true;
+/* Of the rows like row i, none of which stands before it: their ranks, and the sum of counts. */
+static int collect(const struct ifp_run *run, uint32_t i, struct ranks *ranks, int64_t *sum)
+{
+	const struct ifp_ledger_row *like = ifp_run_ledger(run, i);
+	int err = 0;
+
+	for (uint32_t j = i; j < ifp_run_ledger_count(run) && !err; j++) {
+		const struct ifp_ledger_row *row = ifp_run_ledger(run, j);
+
+		if (!alike(row, like))
+			continue;
+		if (__builtin_add_overflow(*sum, row->count, sum))
+			*sum = INT64_MAX;
+		if (row->rank == IFP_FRAME_NO_RANK)
+			continue;
+		err = IFP_ARRAY_RESERVE(ranks->items, ranks->capacity, ranks->count, 1, "ranks");
+		if (!err)
+			ranks->items[ranks->count++] = row->rank;
 	}
-	return false;
+	if (ranks->count)
+		qsort(ranks->items, ranks->count, sizeof(*ranks->items), compare_rank);
+	return err;
 }
 
 static void append_group(struct ifp_buf *out, const struct ifp_run *run, uint32_t i)
 {
-	const struct rows rows = {run, ifp_run_ledger(run, i)};
+	const struct ifp_ledger_row *like = ifp_run_ledger(run, i);
+	IFP_CLEANUP(ranks_free) struct ranks ranks = {0};
 	int64_t sum = 0;
-	uint32_t limit = 0;
 
-	for (uint32_t j = i; j < ifp_run_ledger_count(run); j++) {
-		const struct ifp_ledger_row *row = ifp_run_ledger(run, j);
-
-		if (!alike(row, rows.like))
-			continue;
-		if (__builtin_add_overflow(sum, row->count, &sum))
-			sum = INT64_MAX;
-		if (row->rank != IFP_FRAME_NO_RANK && row->rank >= limit)
-			limit = row->rank + 1;
-	}
-	ifp_buf_append_text(out, rows.like->what);
+	out->failed |= collect(run, i, &ranks, &sum) < 0;
+	ifp_buf_append_text(out, like->what);
 	if (sum)
 		ifp_buf_printf(out, " %" PRId64, sum);
-	if (limit) {
+	if (ranks.count) {
 		ifp_buf_append_text(out, ", ");
-		ifp_words_ranks(out, limit, has_rank, &rows);
+		ifp_words_ranks(out, ranks.items[ranks.count - 1] + 1, has_rank, &ranks);
 	}
-	ifp_buf_printf(out, ": %s", rows.like->why);
+	ifp_buf_printf(out, ": %s", like->why);
 }
 
 const struct ifp_ledger_row *ifp_report_ledger_group(

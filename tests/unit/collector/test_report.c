@@ -172,6 +172,8 @@ static void equal_rows_of_the_ledger_become_one_line(void **state)
 		{2, "names-cut", 7, "names were long"},
 		{3, "names-cut", 1, "another reason"},
 		{5, "names-cut", 2, "names were long"},
+		{4, "names-cut", 3, "another reason"},
+		{2, "names-cut", 1, "another reason"},
 		{IFP_FRAME_NO_RANK, "archive-damaged", 0, "the end is missing"},
 	};
 	struct fixture *f = *state;
@@ -187,7 +189,7 @@ static void equal_rows_of_the_ledger_become_one_line(void **state)
 		"\nLedger: what did not arrive, or was changed on its way\n"
 		"      marks-dropped 1, rank 0: a ring was full\n"
 		"      names-cut 20, ranks 0 to 2, 5: names were long\n"
-		"      names-cut 1, rank 3: another reason\n"
+		"      names-cut 5, ranks 2 to 4: another reason\n"
 		"      archive-damaged: the end is missing\n");
 }
 
