@@ -26,7 +26,8 @@ static const struct ifp_option options[] = {
 		.letter = 'o',
 		.argument = "DIR",
 		.environment = "",
-		.doc = "The directory to write to; it is made when there is none.",
+		.doc = "The directory to write to; it is made when there is none. "
+		       "One that holds another run is refused.",
 		.type = IFP_OPTION_TEXT,
 		.offset = offsetof(struct values, output)},
 	IFP_TIMELINE_FORMATS_OPTION(struct values, limits, IFP_TIMELINE_NO_VARIABLE),
@@ -108,6 +109,8 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 		err = ifp_run_open(path, &archive);
 	if (!err)
 		err = ifp_verb_make_directory(v->output, &made);
+	if (!err && !made)
+		err = ifp_report_check_directory(archive, v->output);
 	if (!err)
 		err = ifp_report_make(archive, &report);
 	wish.first_ranks = report.first_ranks;

@@ -46,3 +46,9 @@ void ifp_report_ledger_text(const struct ifp_run *run, struct ifp_buf *out);
 
 /* Writes report.txt and report.json into a directory that exists, each whole or not at all. */
 int ifp_report_write(const struct ifp_report *report, const char *directory);
+
+/*
+ * -EEXIST when a directory that exists holds the archive or the report of another run: what is
+ * written beside it would look like one run. A report that cannot be read is none.
+ */
+int ifp_report_check_directory(const struct ifp_run *run, const char *directory);

@@ -169,6 +169,25 @@ class Timeline(Cli):
         self.assertFalse(self.output.exists())
 
 
+    def test_runs_are_not_mixed_in_one_directory(self):
+        """Neither drawings of two runs, nor one beside the archive of another."""
+        archive = self.sample()
+        traces = sorted((harness.SOURCE / "tests" / "data" / "kineto").glob("ddp-steps.rank*.gz"))
+        other = self.folder / "other"
+        merged = infprof("merge", *traces, "-o", other, "--archive-only")
+        self.assertEnded(merged, 0)
+        refused = infprof("timeline", archive, "-o", other)
+        self.assertRefused(refused, 1, f"{other}/run.ifp is of another run")
+        self.assertEqual([path.name for path in other.iterdir()], ["run.ifp"])
+        self.assertEnded(infprof("timeline", other, "-o", other), 0)
+        before = {path: path.read_bytes() for path in other.rglob("*") if path.is_file()}
+        for formats in ("pytorch", "xplane", "perfetto"):
+            refused = infprof("timeline", archive, "-o", other, "--formats", formats)
+            self.assertRefused(refused, 1, f"{other}/report.json is of another run")
+        after = {path: path.read_bytes() for path in other.rglob("*") if path.is_file()}
+        self.assertEqual(after, before)
+        self.assertEnded(infprof("timeline", other, "-o", other), 0)
+
     def test_fewer_ranks_begin_with_those_of_the_verdict(self):
         """Rank 3 is late; files of an earlier drawing do not stay beside fewer new ones."""
         archive = self.sample()
