@@ -4,6 +4,7 @@
 #include "agent/documents.h"
 #include "agent/launch/clock_helper.h"
 #include "agent/suspension.h"
+#include "clocksync/estimate/world_calls.h"
 #include "clocksync/exchange/ping.h"
 #include "core/cleanup.h"
 #include "core/error.h"
@@ -32,6 +33,9 @@ struct ifp_rank_clocks {
 	uint64_t count, sent;
 	int64_t read_ns;
 	struct ifp_suspension suspension;
+	/* calls of MPI that go with the readings that have not been sent */
+	struct ifp_clock_collective calls[FRAME_TUPLES * IFP_MPI_SERIES_MAX];
+	uint32_t call_count;
 };
 
 int ifp_rank_clocks_new(const struct ifp_rank_clocks_config *config, struct ifp_rank_clocks **out)
@@ -66,6 +70,9 @@ static void send_tuples(struct ifp_rank_clocks *clocks)
 		tuples[samples.tuple_count++] = clocks->tuples[clocks->sent++ % KEPT_TUPLES];
 	if (!samples.tuple_count)
 		return;
+	samples.collectives = clocks->calls;
+	samples.collective_count = clocks->call_count;
+	clocks->call_count = 0;
 	ifp_clock_samples_encode(&samples, &payload);
 	frame.payload = payload.data;
 	frame.payload_bytes = (uint32_t)payload.len_bytes;
@@ -74,11 +81,95 @@ static void send_tuples(struct ifp_rank_clocks *clocks)
 		ifp_error_clear();
 }
 
+static int64_t stamp_of(const struct ifp_clock_tuple *tuple, enum ifp_clock_domain domain)
+{
+	return domain == IFP_CLOCK_TSC ? (int64_t)tuple->tsc_ticks : tuple->raw_ns;
+}
+
+static const struct ifp_clock_tuple *tuple_at(const struct ifp_rank_clocks *clocks, uint64_t i)
+{
+	return &clocks->tuples[i % KEPT_TUPLES];
+}
+
+/* The first of the two readings around the stamp, or of the nearest two; there are at least two. */
+static uint64_t piece_of(
+	const struct ifp_rank_clocks *clocks, enum ifp_clock_domain domain, int64_t stamp)
+{
+	uint64_t low = clocks->count > KEPT_TUPLES ? clocks->count - KEPT_TUPLES : 0;
+	uint64_t high = clocks->count - 2;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low + 1) / 2;
+
+		if (stamp_of(tuple_at(clocks, middle), domain) <= stamp)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+/*
+ * A stamp of the marks as RAW, early or late by as much as the readings around it are uncertain: what
+ * is concluded from it has to hold.
+ */
+static int64_t raw_ns_of(const struct ifp_rank_clocks *clocks, uint64_t stamp, int sign)
+{
+	const struct ifp_clock_tuple *a, *b;
+	uint64_t i, length;
+	int64_t width_ns;
+
+	if (ifp_marks_domain(clocks->config.marks) != IFP_CLOCK_TSC)
+		return (int64_t)stamp;
+	i = piece_of(clocks, IFP_CLOCK_TSC, (int64_t)stamp);
+	a = tuple_at(clocks, i);
+	b = tuple_at(clocks, i + 1);
+	length = b->tsc_ticks - a->tsc_ticks;
+	width_ns = a->width_ns > b->width_ns ? a->width_ns : b->width_ns;
+	if (!length)
+		return a->raw_ns;
+	return a->raw_ns + sign * width_ns +
+	       (int64_t)((__int128)((int64_t)(stamp - a->tsc_ticks)) * (b->raw_ns - a->raw_ns) /
+			 (int64_t)length);
+}
+
+/* Those that lie between the readings: what is behind the last one waits for the next. */
+static void take_calls(struct ifp_rank_clocks *clocks)
+{
+	const struct ifp_clock_collective none = {.group = IFP_WORLD_CALLS_GROUP};
+	const struct ifp_mpi_series *series;
+
+	if (!clocks->config.marks || clocks->count < 2)
+		return;
+	series = ifp_marks_mpi_calls(clocks->config.marks);
+	for (uint32_t i = 0; series && i < series->count; i++) {
+		const struct ifp_mpi_moment *moment = &series->items[i];
+		struct ifp_clock_collective call = none;
+
+		if (clocks->call_count == IFP_ARRAY_SIZE(clocks->calls))
+			break;
+		call.kind = moment->order;
+		call.step = (int64_t)moment->number;
+		call.members = clocks->config.world;
+		call.enter_ns = raw_ns_of(clocks, moment->start, -1);
+		call.exit_ns = raw_ns_of(clocks, moment->end, 1);
+		clocks->calls[clocks->call_count++] = call;
+	}
+	ifp_marks_clear_mpi_calls(clocks->config.marks);
+}
+
 static void read_clocks(struct ifp_rank_clocks *clocks, int64_t now_ns)
 {
+	uint64_t suspensions = clocks->suspension.count;
+
 	clocks->read_ns = now_ns;
 	clocks->tuples[clocks->count++ % KEPT_TUPLES] = ifp_clock_tuple_read();
 	ifp_suspension_look(&clocks->suspension);
+	/* between the readings around a suspension no clock runs evenly: nothing is certain there */
+	if (clocks->suspension.count == suspensions)
+		take_calls(clocks);
+	else if (clocks->config.marks)
+		ifp_marks_clear_mpi_calls(clocks->config.marks);
 }
 
 uint64_t ifp_rank_clocks_suspensions(const struct ifp_rank_clocks *clocks)
@@ -130,34 +221,6 @@ void ifp_rank_clocks_flush(struct ifp_rank_clocks *clocks)
 	read_clocks(clocks, ifp_clock_raw_ns());
 	while (clocks->sent < clocks->count)
 		send_tuples(clocks);
-}
-
-static int64_t stamp_of(const struct ifp_clock_tuple *tuple, enum ifp_clock_domain domain)
-{
-	return domain == IFP_CLOCK_TSC ? (int64_t)tuple->tsc_ticks : tuple->raw_ns;
-}
-
-static const struct ifp_clock_tuple *tuple_at(const struct ifp_rank_clocks *clocks, uint64_t i)
-{
-	return &clocks->tuples[i % KEPT_TUPLES];
-}
-
-/* The first of the two readings around the stamp, or of the nearest two; there are at least two. */
-static uint64_t piece_of(
-	const struct ifp_rank_clocks *clocks, enum ifp_clock_domain domain, int64_t stamp)
-{
-	uint64_t low = clocks->count > KEPT_TUPLES ? clocks->count - KEPT_TUPLES : 0;
-	uint64_t high = clocks->count - 2;
-
-	while (low < high) {
-		uint64_t middle = low + (high - low + 1) / 2;
-
-		if (stamp_of(tuple_at(clocks, middle), domain) <= stamp)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return low;
 }
 
 int64_t ifp_rank_clocks_realtime_ns(

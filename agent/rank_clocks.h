@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "agent/capture/marks.h"
 #include "agent/uplink/uplink.h"
 #include "core/time.h"
 #include "trace/archive/clock_samples.h"
@@ -19,7 +20,8 @@ struct ifp_rank_clocks_config {
 	struct ifp_uplink *uplink;
 	void *zmq_context;
 	const struct ifp_keys *keys; /* NULL = no encryption */
-	uint32_t rank;
+	uint32_t rank, world;
+	struct ifp_marks *marks; /* whose calls of MPI go to the collector with the readings; NULL = none */
 	const char *helper_path; /* infprof-clock-mpi; NULL = there is none */
 	const char *helper_log;	 /* NULL = none */
 };

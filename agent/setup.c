@@ -122,6 +122,7 @@ static int make_sources(struct ifp_agent *agent)
 		err = ifp_kineto_new(&agent->kineto);
 	if (err)
 		return err;
+	ifp_marks_set_rank(agent->marks, agent->identity.rank, agent->identity.world);
 	segment = ifp_marks_segment(agent->marks);
 	atomic_store(&segment->may_arm, agent->wishes.count ? 1u : 0u);
 	ifp_kineto_set_segment(agent->kineto, segment);
@@ -165,6 +166,8 @@ static int make_clocks(struct ifp_agent *agent)
 		.zmq_context = agent->zmq_context,
 		.keys = agent->rendezvous.encrypted ? &agent->rendezvous.keys : NULL,
 		.rank = agent->identity.rank,
+		.world = agent->identity.world,
+		.marks = agent->marks,
 		.helper_path = agent->paths.clock_mpi,
 	};
 	int err = ifp_rank_clocks_new(&config, &agent->clocks);

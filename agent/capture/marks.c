@@ -35,6 +35,8 @@ struct ifp_marks {
 	uint64_t damaged;
 	uint64_t last_stamp; /* of any thread */
 	uint64_t no_ring_seen;
+	struct ifp_mpi_series mpi_calls;
+	uint32_t rank, world;
 	int64_t next_check_ns;
 };
 
@@ -117,6 +119,8 @@ static void take_mpi(struct ifp_marks *marks, const struct ifp_mark_thread *thre
 	memcpy(&call, payload.ptr, sizeof(call));
 	ifp_mark_emit_mpi(&marks->emitter, &thread->lane, record, &call,
 		atomic_load(&marks->segment.header->mpi_size));
+	ifp_mpi_series_add(
+		&marks->mpi_calls, (enum ifp_mpi_call)record->value, &call, record->stamp);
 }
 
 static void take_record(struct ifp_marks *marks, struct ifp_mark_thread *thread,
@@ -297,6 +301,40 @@ int ifp_marks_finish(struct ifp_marks *marks, const struct ifp_sink *sink)
 	}
 	ifp_mark_open_end(&marks->open, marks->last_stamp, &marks->emitter, &marks->counters);
 	return result != 0 ? result : marks->emitter.result;
+}
+
+/* The more ranks there are, the fewer calls of each: what they say together is stored and solved. */
+#define CALLS_OF_ALL 256u
+
+void ifp_marks_set_rank(struct ifp_marks *marks, uint32_t rank, uint32_t world)
+{
+	uint32_t room = world ? CALLS_OF_ALL / world : 1;
+
+	marks->rank = rank;
+	marks->world = world;
+	marks->mpi_calls.room = room < 1		   ? 1
+				: room > IFP_MPI_SERIES_MAX ? IFP_MPI_SERIES_MAX
+							    : room;
+}
+
+const struct ifp_mpi_series *ifp_marks_mpi_calls(const struct ifp_marks *marks)
+{
+	const struct ifp_segment_header *header = marks->segment.header;
+
+	if (!marks->mpi_calls.count || atomic_load(&header->mpi_rank) != marks->rank ||
+		atomic_load(&header->mpi_size) != marks->world)
+		return NULL;
+	return &marks->mpi_calls;
+}
+
+void ifp_marks_clear_mpi_calls(struct ifp_marks *marks)
+{
+	ifp_mpi_series_clear(&marks->mpi_calls);
+}
+
+enum ifp_clock_domain ifp_marks_domain(const struct ifp_marks *marks)
+{
+	return marks->emitter.clock;
 }
 
 struct ifp_marks_counters ifp_marks_counters(const struct ifp_marks *marks)

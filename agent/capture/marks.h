@@ -7,6 +7,7 @@
 #pragma once
 
 #include "agent/capture/capture.h"
+#include "agent/capture/mpi_series.h"
 #include "agent/launch/environment.h"
 #include "core/segment.h"
 
@@ -45,6 +46,19 @@ int ifp_marks_drain(struct ifp_marks *marks, const struct ifp_sink *sink);
  * stamp their thread (of those that any thread may end: any thread) has given, and counts them.
  */
 int ifp_marks_finish(struct ifp_marks *marks, const struct ifp_sink *sink);
+
+/*
+ * Which rank of how many the program is: its calls of MPI tell something of clocks only where MPI says
+ * the same.
+ */
+void ifp_marks_set_rank(struct ifp_marks *marks, uint32_t rank, uint32_t world);
+
+/* Calls since they were last cleared that tell something of clocks. NULL = there are none. */
+const struct ifp_mpi_series *ifp_marks_mpi_calls(const struct ifp_marks *marks);
+void ifp_marks_clear_mpi_calls(struct ifp_marks *marks);
+
+/* The clock of the marks' stamps. */
+enum ifp_clock_domain ifp_marks_domain(const struct ifp_marks *marks);
 
 struct ifp_marks_counters {
 	uint64_t events;       /* handed to the sink */

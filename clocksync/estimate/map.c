@@ -74,12 +74,16 @@ static bool unaligned(const struct ifp_clock_map *map)
 
 uint32_t ifp_clock_map_epoch_count(const struct ifp_clock_map *map)
 {
-	return unaligned(map) ? 0 : map->track->count;
+	if (unaligned(map))
+		return 0;
+	return map->exchanges ? map->exchange_count : map->track->count;
 }
 
 struct ifp_clock_epoch ifp_clock_map_epoch(const struct ifp_clock_map *map, uint32_t i)
 {
-	return ifp_clock_map_at(map, (ifp_global_ns){map->track->points[i].global_ns});
+	uint32_t point = map->exchanges ? map->exchanges[i] : i;
+
+	return ifp_clock_map_at(map, (ifp_global_ns){map->track->points[point].global_ns});
 }
 
 struct ifp_clock_epoch ifp_clock_map_at(const struct ifp_clock_map *map, ifp_global_ns at)

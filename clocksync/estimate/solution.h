@@ -9,6 +9,8 @@
 struct ifp_clock_map {
 	struct ifp_lines lines;
 	const struct ifp_track *track; /* of the rank's node */
+	const uint32_t *exchanges;     /* ... as below */
+	uint32_t exchange_count;
 	struct ifp_clock_summary summary;
 };
 
@@ -23,6 +25,8 @@ struct ifp_clock_node {
 	/* IFP_CLOCK_COLLECTIVES: the largest ones, but for where the clock was set. */
 	int64_t quiet_bound_ns;
 	double quiet_sigma_ns;
+	uint32_t *exchanges; /* owned; which points of the track are exchanges, NULL = all */
+	uint32_t exchange_count;
 };
 
 struct ifp_clock_solution {

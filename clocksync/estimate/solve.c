@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "clocksync/estimate/imported.h"
 #include "clocksync/estimate/measured.h"
+#include "clocksync/estimate/world_calls.h"
 #include "core/cleanup.h"
 #include "core/error.h"
 
@@ -188,6 +189,8 @@ static void summarise_straightened(struct ifp_clock_map *map, const struct ifp_c
 static void summarise(struct ifp_clock_map *map, const struct ifp_clock_node *node)
 {
 	map->track = &node->track;
+	map->exchanges = node->exchanges;
+	map->exchange_count = node->exchange_count;
 	map->summary = (struct ifp_clock_summary){
 		.method = node->method,
 		.over_mpi = node->over_mpi,
@@ -227,7 +230,7 @@ static int solve(const struct ifp_clock_rank *ranks, struct ifp_clock_solution *
 		ifp_measured_collect(ranks, solution, &edges, &edge_count) ||
 		ifp_measured_solve(solution, edges, edge_count))
 		return -ENOMEM;
-	if (solve_unmeasured(solution, ranks))
+	if (ifp_world_calls_narrow(solution, ranks) || solve_unmeasured(solution, ranks))
 		return -ENOMEM;
 	place_unaligned(solution);
 	for (uint32_t i = 0; i < solution->rank_count; i++) {
@@ -259,8 +262,10 @@ void ifp_clock_solution_free(struct ifp_clock_solution **solution)
 		return;
 	for (uint32_t i = 0; s->maps && i < s->rank_count; i++)
 		ifp_lines_free(&s->maps[i].lines);
-	for (uint32_t i = 0; s->nodes && i < s->node_count; i++)
+	for (uint32_t i = 0; s->nodes && i < s->node_count; i++) {
 		free(s->nodes[i].track.points);
+		free(s->nodes[i].exchanges);
+	}
 	free(s->maps);
 	free(s->node_of_rank);
 	free(s->nodes);

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "clocksync/estimate/world_calls.h"
+
+#include "clocksync/estimate/edge.h"
+#include "core/cleanup.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Points that calls add to one track: fewer where there are many clocks. */
+#define MOST_POINTS 4096u
+#define MOST_POINTS_OF_ALL (1u << 20)
+#define FEWEST_POINTS 64u
+
+/* A point is added where it leaves at most this much of the width that was known there, in percent. */
+#define WORTH_PERCENT 80
+
+/* A stamp is the true reading rounded down. */
+#define ROUNDING_NS 1
+
+/* One call, as the ranks of one node saw it: when the last of them came, when the first left. */
+struct seen {
+	int64_t number;
+	uint64_t order;
+	int64_t enter_ns, exit_ns;
+};
+
+struct seen_list {
+	struct seen *items; /* owned; by number, each once */
+	size_t count;
+};
+
+static void seen_list_free(struct seen_list *list)
+{
+	free(list->items);
+}
+
+static int compare_seen(const void *a, const void *b)
+{
+	const struct seen *x = a, *y = b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static bool is_call(const struct ifp_clock_collective *c)
+{
+	return c->group == IFP_WORLD_CALLS_GROUP && c->step > 0 && c->exit_ns >= c->enter_ns;
+}
+
+static size_t append_rank(const struct ifp_clock_samples *samples, struct seen *out)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; samples && i < samples->collective_count; i++) {
+		const struct ifp_clock_collective *c = &samples->collectives[i];
+
+		if (is_call(c))
+			out[count++] = (struct seen){c->step, c->kind, c->enter_ns, c->exit_ns};
+	}
+	return count;
+}
+
+/* Of ranks that share a clock, those with the same number become one; none if their orders differ. */
+static size_t unite(struct seen *items, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0, next; i < count; i = next) {
+		struct seen all = items[i];
+		bool same = true;
+
+		for (next = i + 1; next < count && items[next].number == all.number; next++) {
+			const struct seen *other = &items[next];
+
+			same = same && other->order == all.order;
+			all.enter_ns = other->enter_ns > all.enter_ns ? other->enter_ns
+								      : all.enter_ns;
+			all.exit_ns = other->exit_ns < all.exit_ns ? other->exit_ns : all.exit_ns;
+		}
+		if (same)
+			items[kept++] = all;
+	}
+	return kept;
+}
+
+static int list_node(const struct ifp_clock_solution *solution, const struct ifp_clock_rank *ranks,
+	uint32_t node, struct seen_list *out)
+{
+	size_t room = 1;
+
+	for (uint32_t r = 0; r < solution->rank_count; r++)
+		if (solution->node_of_rank[r] == node && ranks[r].samples && !ranks[r].unmeasured)
+			room += ranks[r].samples->collective_count;
+	out->count = 0;
+	out->items = calloc(room, sizeof(*out->items));
+	if (!out->items)
+		return -ENOMEM;
+	for (uint32_t r = 0; r < solution->rank_count; r++)
+		if (solution->node_of_rank[r] == node && !ranks[r].unmeasured)
+			out->count += append_rank(ranks[r].samples, out->items + out->count);
+	qsort(out->items, out->count, sizeof(*out->items), compare_seen);
+	out->count = unite(out->items, out->count);
+	return 0;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t distance(int64_t a, int64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/*
+ * The offset's interval at the moment when the reference left the call. The other's stamps were taken
+ * at other moments, which its offset tells as far as it is known: the clocks drift meanwhile.
+ */
+static struct ifp_track_point interval_of(const struct ifp_track *track,
+	const struct seen *reference, const struct seen *other)
+{
+	int64_t at_ns = reference->exit_ns;
+	struct ifp_track_state known = ifp_track_at(track, at_ns);
+	int64_t since_enter_ns = larger(distance(at_ns, other->enter_ns - known.low_ns),
+		distance(at_ns, other->enter_ns - known.high_ns));
+	int64_t since_exit_ns = larger(distance(at_ns, other->exit_ns - known.low_ns),
+		distance(at_ns, other->exit_ns - known.high_ns));
+	struct ifp_track_point point = {.global_ns = at_ns,
+		.offset_ns = known.offset_ns,
+		.rate = known.rate,
+		.sigma_ns = known.sigma_ns,
+		.rate_sigma = (double)track->drift_ppm * 1000 / sqrt(3)};
+
+	point.low_ns = other->enter_ns - reference->exit_ns - ROUNDING_NS -
+		       ifp_drift_ns(since_enter_ns, track->drift_ppm);
+	point.high_ns = other->exit_ns - reference->enter_ns + ROUNDING_NS +
+			ifp_drift_ns(since_exit_ns, track->drift_ppm);
+	return point;
+}
+
+/* Stamps that clocks cannot have given, also from archives: differences must not overflow. */
+static bool plausible(const struct seen *s)
+{
+	const int64_t limit_ns = INT64_C(1) << 58;
+
+	return s->enter_ns > -limit_ns && s->enter_ns < limit_ns && s->exit_ns > -limit_ns &&
+	       s->exit_ns < limit_ns;
+}
+
+/* Whether the point narrows what is known there by enough, by the track and the point before it. */
+static bool is_worth_it(const struct ifp_track *track, const struct ifp_track_point *before,
+	const struct ifp_track_point *point)
+{
+	struct ifp_track_state known = ifp_track_at(track, point->global_ns);
+	int64_t limits[2] = {known.low_ns, known.high_ns}, width_ns;
+
+	if (before)
+		ifp_track_narrow(before, point->global_ns, track->drift_ppm, limits);
+	width_ns = limits[1] - limits[0];
+	ifp_track_narrow(point, point->global_ns, track->drift_ppm, limits);
+	return limits[1] - limits[0] <= width_ns / 100 * WORTH_PERCENT;
+}
+
+/* The calls that both have, thinned to most of them. */
+struct common {
+	const struct seen_list *reference, *other;
+	size_t i, k;
+};
+
+static bool next_common(struct common *c, const struct seen **reference, const struct seen **other)
+{
+	while (c->i < c->reference->count && c->k < c->other->count) {
+		*reference = &c->reference->items[c->i];
+		*other = &c->other->items[c->k];
+		c->i += (*reference)->number <= (*other)->number;
+		c->k += (*other)->number <= (*reference)->number;
+		if ((*reference)->number == (*other)->number &&
+			(*reference)->order == (*other)->order && plausible(*reference) &&
+			plausible(*other))
+			return true;
+	}
+	return false;
+}
+
+static size_t count_common(const struct seen_list *reference, const struct seen_list *other)
+{
+	struct common c = {.reference = reference, .other = other};
+	const struct seen *a, *b;
+	size_t count = 0;
+
+	while (next_common(&c, &a, &b))
+		count++;
+	return count;
+}
+
+static size_t find_points(const struct ifp_track *track, const struct seen_list *reference,
+	const struct seen_list *other, size_t most, struct ifp_track_point *out)
+{
+	size_t step = count_common(reference, other) / most + 1, count = 0, n = 0;
+	struct common c = {.reference = reference, .other = other};
+	const struct seen *a, *b;
+
+	while (next_common(&c, &a, &b)) {
+		struct ifp_track_point point;
+
+		if (n++ % step)
+			continue;
+		point = interval_of(track, a, b);
+		if (is_worth_it(track, count ? &out[count - 1] : NULL, &point) &&
+			(!count || point.global_ns > out[count - 1].global_ns))
+			out[count++] = point;
+	}
+	return count;
+}
+
+/* The points of both by time; places: where the track's own ones are then. */
+static void merge(const struct ifp_track *track, const struct ifp_track_point *added,
+	size_t added_count, struct ifp_track_point *out, uint32_t *places)
+{
+	uint32_t i = 0, n = 0;
+	size_t k = 0;
+
+	while (i < track->count || k < added_count) {
+		if (k < added_count && i < track->count &&
+			added[k].global_ns == track->points[i].global_ns) {
+			k++;
+		} else if (i == track->count ||
+			   (k < added_count && added[k].global_ns < track->points[i].global_ns)) {
+			out[n++] = added[k++];
+		} else {
+			places[i] = n;
+			out[n++] = track->points[i++];
+		}
+	}
+}
+
+/* A sigma beyond what certainly holds is no more than half of that. */
+static void limit_sigmas(struct ifp_track *track)
+{
+	for (uint32_t i = 0; i < track->count; i++) {
+		struct ifp_track_point *p = track->points + i;
+		double uniform_ns = (double)(p->high_ns - p->low_ns) / 2 / sqrt(3);
+
+		p->sigma_ns = p->sigma_ns > uniform_ns ? uniform_ns : p->sigma_ns;
+	}
+}
+
+static bool certain(const struct ifp_track *track)
+{
+	for (uint32_t i = 0; i < track->count; i++)
+		if (track->points[i].low_ns > track->points[i].high_ns)
+			return false;
+	return true;
+}
+
+static int add_points(
+	struct ifp_clock_node *node, const struct ifp_track_point *added, size_t added_count)
+{
+	size_t total = node->track.count + added_count;
+	struct ifp_track wider = node->track;
+	uint32_t *places = calloc(node->track.count, sizeof(*places));
+	size_t same = 0;
+
+	wider.points = calloc(total + 1, sizeof(*wider.points));
+	if (!places || !wider.points) {
+		free(places);
+		free(wider.points);
+		return -ENOMEM;
+	}
+	for (size_t k = 0, i = 0; k < added_count; k++) {
+		while (i < node->track.count &&
+			node->track.points[i].global_ns < added[k].global_ns)
+			i++;
+		same += i < node->track.count &&
+			node->track.points[i].global_ns == added[k].global_ns;
+	}
+	wider.count = (uint32_t)(total - same);
+	merge(&node->track, added, added_count, wider.points, places);
+	if (ifp_track_tighten(&wider) || !certain(&wider)) {
+		free(places);
+		free(wider.points);
+		return 0;
+	}
+	ifp_track_confine(&wider);
+	limit_sigmas(&wider);
+	node->exchanges = places;
+	node->exchange_count = node->track.count;
+	free(node->track.points);
+	node->track = wider;
+	return 0;
+}
+
+static int narrow_node(struct ifp_clock_solution *solution, const struct ifp_clock_rank *ranks,
+	const struct seen_list *reference, uint32_t i)
+{
+	IFP_CLEANUP(seen_list_free) struct seen_list other = {0};
+	IFP_CLEANUP_FREE struct ifp_track_point *points = NULL;
+	struct ifp_clock_node *node = &solution->nodes[i];
+	size_t most = MOST_POINTS_OF_ALL / solution->node_count, count;
+
+	if (!node->track.count || node->method == IFP_CLOCK_UNALIGNED)
+		return 0;
+	if (list_node(solution, ranks, i, &other))
+		return -ENOMEM;
+	if (!other.count)
+		return 0;
+	most = most > MOST_POINTS ? MOST_POINTS : most < FEWEST_POINTS ? FEWEST_POINTS : most;
+	points = calloc(most + 1, sizeof(*points));
+	if (!points)
+		return -ENOMEM;
+	count = find_points(&node->track, reference, &other, most, points);
+	return count ? add_points(node, points, count) : 0;
+}
+
+int ifp_world_calls_narrow(struct ifp_clock_solution *solution, const struct ifp_clock_rank *ranks)
+{
+	IFP_CLEANUP(seen_list_free) struct seen_list reference = {0};
+	int err = list_node(solution, ranks, 0, &reference);
+
+	for (uint32_t i = 1; !err && reference.count && i < solution->node_count; i++)
+		err = narrow_node(solution, ranks, &reference, i);
+	return err;
+}
