@@ -158,7 +158,8 @@ __attribute__((cold, noinline)) static void find_out_whose_world(ifp_mpi_word co
  */
 static inline void count_in_world(struct call *call, ifp_mpi_word communicator)
 {
-	call->number = atomic_fetch_add_explicit(&world_calls, 1, memory_order_relaxed) + 1;
+	call->number = atomic_load_explicit(&world_calls, memory_order_relaxed) + 1;
+	atomic_store_explicit(&world_calls, call->number, memory_order_relaxed);
 	call->order = next_order(call->which);
 	if (__builtin_expect(call->number == 1, 0))
 		find_out_whose_world(communicator);

@@ -16,15 +16,17 @@ from harness import AGENT, BUILD, PYTHON, TestCase, mpirun, report
 APART_S = 137  # rank r's clock is r times as much ahead
 MARKER = BUILD / "tests" / "marker"
 MPI_SUM = BUILD / "tests" / "mpi_sum"
+MPI_CALLS = BUILD / "tests" / "mpi_calls"
+DRIFT = 50e-6  # that the certificate assumes to be possible
 MPI4PY = "from mpi4py import MPI; c = MPI.COMM_WORLD; s = c.allreduce(c.rank + 1)\n" \
          "if c.rank == 0: print('sum', s)"
 
 
 @unittest.skipUnless(os.geteuid() == 0, "a time namespace needs root")
 class JobClocks(TestCase):
-    def job(self, ranks, clock, *program):
+    def job(self, ranks, clock, *program, options=""):
         script = (f'exec unshare -T --monotonic "$((OMPI_COMM_WORLD_RANK * {APART_S}))" '
-                  f'"{AGENT}" -o "{self.output}" --clock {clock} -- "$@"')
+                  f'"{AGENT}" -o "{self.output}" --clock {clock} {options} -- "$@"')
         result = mpirun(ranks, ["sh", "-c", script, "sh", *program])
         self.assertEnded(result, 0)
         return result
@@ -72,6 +74,20 @@ class JobClocks(TestCase):
     def test_a_program_with_mpi_runs_as_well_without_asking(self):
         self.assertIn("sum 10", self.job(4, "auto", MPI_SUM).stdout)
         self.assertClocks(4, "zmq")
+
+    def test_barriers_narrow_what_two_exchanges_certify(self):
+        """Half way between two exact exchanges the certificate is the drift of half the time."""
+        run_s = 8
+        ends_only_ns = DRIFT * run_s / 2 * 1e9
+        bounds = {}
+        for mpi in ("off", "auto"):
+            self.output = self.folder / mpi
+            self.job(2, "zmq", MPI_CALLS, "barriers", run_s * 1000,
+                     options=f"--clock-interval 0 --mpi {mpi}")
+            self.assertClocks(2, "zmq")
+            bounds[mpi] = report(self.output)["clocks"][1]["bound_ns"]
+        self.assertGreater(bounds["off"], ends_only_ns)
+        self.assertLess(bounds["auto"], ends_only_ns)
 
 
 if __name__ == "__main__":

@@ -140,7 +140,7 @@ class MpiPrograms(MpiCase):
 class Mpi4py(MpiCase):
     def test_mpi4py(self):
         result = self.job(2, PYTHON, "-c", MPI4PY)
-        self.assertEqual(result.stdout, "right\nright\n")
+        self.assertEqual(result.stdout.count("right"), 2)
         for rank in range(2):
             on_world = [(name, args.get("bytes")) for name, args in self.calls(rank)
                         if "number" in args]
