@@ -202,13 +202,43 @@ static int conclude(struct running *running)
 		running->up ? "" : " before it was up: what it printed stands above");
 }
 
+/* Servers take seconds to find that out, and say so among much else. */
+static int check_port(const struct ifp_server *server)
+{
+	const struct addrinfo hints = {
+		.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+	struct addrinfo *found = NULL;
+	int err = 0;
+
+	if (getaddrinfo(server->host, server->port, &hints, &found))
+		return 0; /* the server knows what to say of this host */
+	for (const struct addrinfo *at = found; at && !err; at = at->ai_next) {
+		IFP_CLEANUP_FD int fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, 0);
+		const int on = 1;
+
+		if (fd < 0)
+			continue;
+		/* As servers do: connections that have ended do not keep the port. */
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+		if (bind(fd, at->ai_addr, at->ai_addrlen) && errno == EADDRINUSE)
+			err = ifp_fail(-EADDRINUSE,
+				"port %s of %s is in use by another program: give another --port, "
+				"or none for one that is free",
+				server->port, server->host);
+	}
+	freeaddrinfo(found);
+	return err;
+}
+
 int ifp_server_run(const struct ifp_server *server)
 {
 	IFP_CLEANUP(release)
 	struct running running = {.server = server, .signals = -1, .question = -1};
 	sigset_t handled, before;
-	int err = 0;
+	int err = check_port(server);
 
+	if (err)
+		return err;
 	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&handled);
 	sigaddset(&handled, SIGINT);

@@ -218,6 +218,7 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 			"false", NULL},
 		.name = "TensorBoard",
 		.host = v->host,
+		.port = port,
 	});
 }
 

@@ -4,6 +4,7 @@
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import unittest
@@ -63,7 +64,7 @@ class View(harness.TestCase):
     def start(self, *options, **changes):
         """A view that is up, and its address."""
         process = subprocess.Popen(
-            [harness.INFPROF, "view", self.output, *options], cwd=self.folder, text=True,
+            [harness.INFPROF, "view", self.output, *map(str, options)], cwd=self.folder, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env=harness.environment(PYTHON=None, **changes))
         self.addCleanup(process.communicate)
@@ -183,13 +184,24 @@ class Runs(View):
         self.assertEqual(process.wait(), 0)
 
     def test_host_and_port_are_passed_on(self):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
         process, address = self.start("--python", self.python("python", self.packages),
-                                      "--host", "localhost", "--port", "6007")
+                                      "--host", "localhost", "--port", port)
         self.assertTrue(address)
         arguments = (self.tensorboard / "arguments").read_text()
-        self.assertIn("--host\nlocalhost\n--port\n6007\n", arguments)
+        self.assertIn(f"--host\nlocalhost\n--port\n{port}\n", arguments)
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(), 0)
+
+    def test_a_port_that_another_program_has_is_told_before_anything_starts(self):
+        python = self.python("python", self.packages)
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            result = self.view("--python", python, "--port", port)
+        self.assertEnded(result, 1)
+        self.assertIn(f"port {port} of 127.0.0.1 is in use", result.stderr.splitlines()[-1])
+        self.assertFalse((self.tensorboard / "arguments").exists())
 
     def test_signals_end_all(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
