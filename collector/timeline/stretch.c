@@ -35,7 +35,8 @@ int ifp_stretch_check_ranks(const struct ifp_run *run, const struct ifp_ranges *
 		return err;
 	if (!there.count)
 		return ifp_fail(-ENOENT, "the archive holds no rank");
-	return ifp_fail(-ENOENT, "the archive holds no rank %" PRId64 ": there are %s", missing,
+	return ifp_fail(-ENOENT, "the archive holds no rank %" PRId64 ": it has %s %s", missing,
+		there.count == 1 && there.items[0].first == there.items[0].last ? "rank" : "ranks",
 		print(&there, &text));
 }
 

@@ -105,7 +105,7 @@ class Perfetto(Slice):
             event: count for event, count in self.exported(archive).items() if event[0] == 1}))
         result = harness.run([*command, self.folder / "none.pftrace", "--rank", 7])
         self.assertEnded(result, 1)
-        self.assertIn("no rank 7: there are 0-2", result.stderr)
+        self.assertIn("no rank 7: it has ranks 0-2", result.stderr)
         self.assertFalse((self.folder / "none.pftrace").exists())
 
     def test_a_timeline_holds_all_slices(self):

@@ -315,7 +315,7 @@ class Refusals(Slice):
         for options, text in [
             (["--step", "100"], "there is no step 100: whole steps are 101-105"),
             (["--step", "104-106"], "there is no step 106: whole steps are 101-105"),
-            (["--ranks", "1,3"], "holds no rank 3: there are 0-2"),
+            (["--ranks", "1,3"], "holds no rank 3: it has ranks 0-2"),
             (["--step", "104", "--from", "1s"], "--from lies behind the end of the step"),
             (["--from", "100s"], "nothing was recorded from 100.000000 s of the run: "
              "there are events from 0.999999 s to 1.050"),
