@@ -127,7 +127,8 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 	puts(report.headline);
 	print_reduced(archive);
 	print_files(&result);
-	err = print_command(v->output);
+	if (ifp_timeline_for_tensorboard(&result))
+		err = print_command(v->output);
 	if (err < 0 || !result.refused)
 		return err < 0 ? err : IFP_EXIT_OK;
 	ifp_log_error("%s", result.refused);

@@ -127,6 +127,18 @@ static void add_drawn(cJSON *files, const struct ifp_timeline_result *result)
 	}
 }
 
+/* How to look at what was drawn. */
+static void add_command(cJSON *verdict, const char *output)
+{
+	IFP_CLEANUP_BUF struct ifp_buf command = {0};
+
+	ifp_buf_append_text(&command, "tensorboard --logdir ");
+	ifp_buf_append_shell_word(&command, output);
+	ifp_buf_append_u8(&command, '\0');
+	if (!command.failed)
+		cJSON_AddStringToObject(verdict, "command", (const char *)command.data);
+}
+
 static void draw_timeline(struct ifp_run *run, const char *output,
 	const struct ifp_timeline_wish *wish, cJSON *verdict)
 {
@@ -144,6 +156,8 @@ static void draw_timeline(struct ifp_run *run, const char *output,
 		return;
 	}
 	add_drawn(files, &result);
+	if (ifp_timeline_for_tensorboard(&result))
+		add_command(verdict, output);
 	if (result.refused) {
 		ifp_log_error("%s", result.refused);
 		add_line(lines, result.refused);
@@ -166,7 +180,6 @@ int ifp_outputs_draw(const char *archive, const char *output,
 	IFP_CLEANUP_REPORT struct ifp_report report = {0};
 	cJSON *lines = cJSON_AddArrayToObject(verdict, "lines");
 	cJSON *files = cJSON_AddArrayToObject(verdict, "files");
-	IFP_CLEANUP_BUF struct ifp_buf command = {0};
 	struct ifp_timeline_wish wish = {.limits = *limits};
 	char cause[800] = "";
 	int report_err, err = ifp_run_open(archive, &run);
@@ -190,10 +203,5 @@ int ifp_outputs_draw(const char *archive, const char *output,
 	add_file_in(files, output, "report.json");
 	add_ledger(lines, run);
 	cJSON_AddStringToObject(verdict, "text", report.headline);
-	ifp_buf_append_text(&command, "tensorboard --logdir ");
-	ifp_buf_append_shell_word(&command, output);
-	ifp_buf_append_u8(&command, '\0');
-	if (!command.failed)
-		cJSON_AddStringToObject(verdict, "command", (const char *)command.data);
-	return ifp_buf_status(&command);
+	return 0;
 }

@@ -19,6 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define PERFETTO_FILE "/perfetto/run.pftrace.gz"
+
 static int make_directory(const char *path)
 {
 	if (mkdir(path, 0777) && errno != EEXIST)
@@ -45,6 +47,14 @@ int ifp_timeline_result_add(
 	result->files = files;
 	files[result->count++] = *file;
 	return 0;
+}
+
+bool ifp_timeline_for_tensorboard(const struct ifp_timeline_result *result)
+{
+	for (uint32_t i = 0; i < result->count; i++)
+		if (!strstr(result->files[i].path, PERFETTO_FILE))
+			return true;
+	return false;
 }
 
 static int account_refused(struct ifp_run *run, const char *why)
@@ -153,7 +163,7 @@ static int draw_perfetto(struct ifp_run *run, const char *output_dir,
 	const struct ifp_budget budget = budget_of(&wish->limits);
 	int err = make_below(output_dir, "perfetto");
 
-	ifp_buf_printf(&path, "%s/perfetto/run.pftrace.gz", output_dir);
+	ifp_buf_printf(&path, "%s" PERFETTO_FILE, output_dir);
 	ifp_buf_append_u8(&path, 0);
 	if (!err)
 		err = ifp_buf_status(&path);

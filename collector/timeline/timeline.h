@@ -21,6 +21,7 @@
 #include "collector/store/run.h"
 #include "core/timeline_limits.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define IFP_TIMELINE_SUFFIX ".pt.trace.json.gz"
@@ -67,6 +68,9 @@ int ifp_timeline_check(const struct ifp_timeline_limits *limits);
  */
 int ifp_timeline_draw(struct ifp_run *run, const char *output_dir,
 	const struct ifp_timeline_wish *wish, struct ifp_timeline_result *result);
+
+/* Whether there is anything for TensorBoard among the files. */
+bool ifp_timeline_for_tensorboard(const struct ifp_timeline_result *result);
 
 /* Takes over the path of the file, unless it fails (-ENOMEM). */
 int ifp_timeline_result_add(

@@ -169,6 +169,20 @@ class Timeline(Cli):
         self.assertFalse(self.output.exists())
 
 
+    def test_tensorboard_is_named_where_there_is_something_for_it(self):
+        archive = self.sample()
+        for formats, named in (("pytorch", True), ("xplane", True), ("perfetto", False),
+                               ("perfetto,xplane", True)):
+            output = self.folder / formats
+            result = infprof("timeline", archive, "-o", output, "--formats", formats)
+            self.assertEnded(result, 0)
+            self.assertEqual("tensorboard --logdir" in result.stdout, named, formats)
+            output = self.folder / f"merged {formats}"
+            trace = harness.SOURCE / "tests" / "data" / "kineto" / "ddp-steps.rank0.json.gz"
+            result = infprof("merge", trace, "-o", output, "--formats", formats)
+            self.assertEnded(result, 0)
+            self.assertEqual("tensorboard --logdir" in result.stdout, named, formats)
+
     def test_runs_are_not_mixed_in_one_directory(self):
         """Neither drawings of two runs, nor one beside the archive of another."""
         archive = self.sample()
