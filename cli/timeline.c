@@ -89,6 +89,23 @@ static void print_files(const struct ifp_timeline_result *result)
 			printf("%s: %s\n", result->files[i].label, result->files[i].shown.text);
 }
 
+/* Says what was drawn, and what was not: an exit status. */
+static int conclude(const char *output, const struct ifp_run *archive,
+	const struct ifp_report *report, const struct ifp_timeline_result *result)
+{
+	int err = 0;
+
+	puts(report->headline);
+	print_reduced(archive);
+	print_files(result);
+	if (ifp_timeline_for_tensorboard(result))
+		err = print_command(output);
+	if (err < 0 || !result->refused)
+		return err < 0 ? err : IFP_EXIT_OK;
+	ifp_log_error("%s", result->refused);
+	return IFP_EXIT_FAILED;
+}
+
 static int run(const void *values, const struct ifp_arguments *arguments)
 {
 	const struct values *v = values;
@@ -124,15 +141,7 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 			rmdir(v->output); /* stays where something is in it */
 		return err;
 	}
-	puts(report.headline);
-	print_reduced(archive);
-	print_files(&result);
-	if (ifp_timeline_for_tensorboard(&result))
-		err = print_command(v->output);
-	if (err < 0 || !result.refused)
-		return err < 0 ? err : IFP_EXIT_OK;
-	ifp_log_error("%s", result.refused);
-	return IFP_EXIT_FAILED;
+	return conclude(v->output, archive, &report, &result);
 }
 
 const struct ifp_verb ifp_verb_timeline = {
