@@ -94,6 +94,12 @@ static void print_text(const struct ifp_import *import, const cJSON *result)
 	printf("%" PRIu64 " events of %" PRIu32 " rank%s\n", events, ranks, ranks == 1 ? "" : "s");
 	if (text)
 		puts(text);
+	/* What is not as it was recorded: what is folded, left out, or was changed. */
+	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(result, "lines"))
+	{
+		if (cJSON_IsString(item))
+			puts(item->valuestring);
+	}
 	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(result, "files"))
 	{
 		printf("%s  %" PRIu64 " bytes\n", ifp_document_get_text(item, "path"),

@@ -68,14 +68,20 @@ static int print_command(const char *output)
 	return ifp_buf_status(&word);
 }
 
-/* What of the run the files do not hold for their limits. */
+/* What of the run the files do not hold for their limits, and slices that no budget brings back. */
 static void print_reduced(const struct ifp_run *run)
 {
-	for (uint32_t i = 0; i < ifp_run_ledger_count(run); i++) {
-		const struct ifp_ledger_row *row = ifp_run_ledger(run, i);
+	IFP_CLEANUP_BUF struct ifp_buf line = {0};
+	const struct ifp_ledger_row *row;
+	uint32_t next = 0;
 
+	while ((row = ifp_report_ledger_group(run, &next, &line))) {
+		ifp_buf_append_u8(&line, 0);
 		if (!strcmp(row->what, "ranks-reduced"))
 			printf("%s: %s\n", row->what, row->why);
+		else if (strstr(row->why, IFP_TIMELINE_CROWDED) && !line.failed)
+			puts((const char *)line.data);
+		ifp_buf_clear(&line);
 	}
 }
 

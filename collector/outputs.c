@@ -23,11 +23,12 @@ static void add_line(cJSON *lines, const char *text)
 
 /*
  * What a user should know at once. How the drawn files differ from the archive, which holds all, is
- * for those who read the report.
+ * for those who read the report, but for slices that no budget brings back.
  */
 static bool worth_a_line(const struct ifp_ledger_row *row)
 {
-	return strncmp(row->what, "timeline-", strlen("timeline-")) != 0 &&
+	return (strncmp(row->what, "timeline-", strlen("timeline-")) != 0 ||
+		       strstr(row->why, IFP_TIMELINE_CROWDED)) &&
 	       strcmp(row->what, "window-cut") != 0;
 }
 

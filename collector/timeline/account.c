@@ -40,7 +40,7 @@ int ifp_account_scene(const struct ifp_account *account, const struct ifp_scene 
 	const struct ifp_run_rank *rank = scene->view.rank;
 	const struct ifp_sink *sink = account->sink;
 	int err = ifp_account_left_out(account, rank, sink->label, scene->crowded,
-		"more than 64 slices overlap on one lane");
+		IFP_TIMELINE_CROWDED);
 
 	if (!err)
 		err = ifp_account_left_out(account, rank, sink->label_of_all, scene->view.misplaced,

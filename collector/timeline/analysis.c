@@ -209,7 +209,7 @@ static int account(const struct drawing *drawing, uint32_t crowded)
 					     : "ranks/: outside the steps that all ranks recorded"},
 		{selection->unplaced, "ranks/: on lanes that are no thread and no stream"},
 		{selection->no_device, "ranks/: on GPUs with an index beyond the plug-in's 64"},
-		{crowded, "ranks/: more than 64 slices overlap on one lane"},
+		{crowded, "ranks/: " IFP_TIMELINE_CROWDED},
 		{drawing->args_cut, without[drawing->detail]},
 	};
 	int err = 0;

@@ -26,6 +26,9 @@
 
 #define IFP_TIMELINE_SUFFIX ".pt.trace.json.gz"
 
+/* Why slices that find none of the sub-lanes are left out; in rows "timeline-left-out". */
+#define IFP_TIMELINE_CROWDED "more than 64 slices overlap on one lane"
+
 struct ifp_timeline_wish {
 	struct ifp_timeline_limits limits;
 	/* Numbers of the ranks that ranks/ should hold when it cannot hold all, first to last. */

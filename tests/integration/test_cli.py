@@ -183,6 +183,28 @@ class Timeline(Cli):
             self.assertEnded(result, 0)
             self.assertEqual("tensorboard --logdir" in result.stdout, named, formats)
 
+    def test_slices_that_find_no_lane_are_told_at_once(self):
+        """Of 100 that overlap 64 have lanes."""
+        trace = self.folder / "rank0.json"
+        trace.write_text(json.dumps({"baseTimeNanoseconds": 1_790_000_000_000_000_000, "traceEvents": [
+            {"ph": "X", "cat": "cpu_op", "name": "late", "pid": 1, "tid": 1, "ts": 10 + i, "dur": 1000}
+            for i in range(100)]}))
+        merged = infprof("merge", trace, "-o", self.output)
+        self.assertEnded(merged, 0)
+        drawn = infprof("timeline", self.output, "-o", self.output)
+        self.assertEnded(drawn, 0)
+        for text in (merged.stdout + merged.stderr, drawn.stdout):
+            for files in ("merged/", "ranks/"):
+                self.assertIn(f"timeline-left-out 36, rank 0: {files}: more than 64 slices overlap",
+                              text)
+
+    def test_merge_says_what_limits_leave_out(self):
+        trace = harness.SOURCE / "tests" / "data" / "kineto" / "ddp-steps.rank0.json.gz"
+        merged = infprof("merge", trace, "-o", self.output, "--budget", "100KB", "--ranks-budget", "1KB")
+        self.assertEnded(merged, 0)
+        self.assertRegex(merged.stdout, "(?m)^merged/: --budget 100KB: [0-9]+ of [0-9]+ events are shown")
+        self.assertRegex(merged.stdout, "(?m)^ranks-reduced: ranks/ is empty")
+
     def test_runs_are_not_mixed_in_one_directory(self):
         """Neither drawings of two runs, nor one beside the archive of another."""
         archive = self.sample()
