@@ -161,6 +161,32 @@ int ifp_account_end(struct ifp_account *account, struct ifp_shown *shown)
 	return ifp_buf_status(&text);
 }
 
+void ifp_account_clocks(const struct ifp_run *run, struct ifp_buf *out)
+{
+	uint32_t unaligned = 0, drawn = 0, first = 0;
+
+	for (uint32_t i = 0; i < ifp_run_rank_count(run); i++) {
+		const struct ifp_run_rank *rank = ifp_run_rank(run, i);
+
+		if (!rank->map)
+			continue;
+		drawn++;
+		if (ifp_clock_map_summary(rank->map).method != IFP_CLOCK_UNALIGNED)
+			continue;
+		if (!unaligned++)
+			first = rank->rank;
+	}
+	if (!unaligned)
+		return;
+	ifp_buf_append_text(out, "NOT ALIGNED: ");
+	if (unaligned == drawn)
+		ifp_buf_append_text(out, "all ranks");
+	else
+		ifp_buf_printf(out, "%" PRIu32 " of %" PRIu32 " ranks (first: rank %" PRIu32 ")",
+			unaligned, drawn, first);
+	ifp_buf_append_text(out, " placed by wall clocks");
+}
+
 int ifp_account_too_little(const struct ifp_budget *budget, struct ifp_size least, uint32_t ranks)
 {
 	IFP_CLEANUP_BUF struct ifp_buf text = {0};

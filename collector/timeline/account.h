@@ -41,6 +41,9 @@ int ifp_account_rank(struct ifp_account *account, const struct ifp_run_rank *ran
 /* After the last rank: the rows of the whole run, and what is shown. */
 int ifp_account_end(struct ifp_account *account, struct ifp_shown *shown);
 
+/* Appends the alarm when ranks are not aligned; nothing when all are. */
+void ifp_account_clocks(const struct ifp_run *run, struct ifp_buf *out);
+
 /* The budget does not hold the least that there is to draw. */
 int ifp_account_too_little(const struct ifp_budget *budget, struct ifp_size least, uint32_t ranks);
 

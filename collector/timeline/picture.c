@@ -253,24 +253,39 @@ static int draw_links(struct drawing *drawing)
 	return 0;
 }
 
-static int draw_note(struct drawing *drawing)
+static void draw_note(
+	struct drawing *drawing, enum ifp_sink_note_kind kind, const struct ifp_buf *text)
 {
-	IFP_CLEANUP_BUF struct ifp_buf text = {0};
 	struct ifp_sink *sink = drawing->pen.sink;
-	int err = ifp_account_end(&drawing->account, &sink->shown);
 
-	if (err || !sink->shown.text[0] || !sink->ops->note || drawing->start_ns > drawing->end_ns)
-		return err;
-	ifp_json_escape(&text, ifp_str(sink->shown.text));
-	err = ifp_buf_status(&text);
-	if (err)
-		return err;
 	sink->ops->note(sink, &(struct ifp_sink_note){
-				      .title = ifp_str("infprof"),
-				      .text = {(const char *)text.data, (uint32_t)text.len_bytes},
+				      .kind = kind,
+				      .text = {(const char *)text->data, (uint32_t)text->len_bytes},
 				      .start_ns = drawing->start_ns,
 				      .end_ns = drawing->end_ns,
 			      });
+}
+
+static int draw_notes(struct drawing *drawing)
+{
+	IFP_CLEANUP_BUF struct ifp_buf shown = {0};
+	IFP_CLEANUP_BUF struct ifp_buf clocks = {0};
+	struct ifp_sink *sink = drawing->pen.sink;
+	int err = ifp_account_end(&drawing->account, &sink->shown);
+
+	if (err || !sink->ops->note || drawing->start_ns > drawing->end_ns)
+		return err;
+	ifp_account_clocks(drawing->run, &clocks);
+	ifp_json_escape(&shown, ifp_str(sink->shown.text));
+	err = ifp_buf_status(&clocks);
+	if (!err)
+		err = ifp_buf_status(&shown);
+	if (err)
+		return err;
+	if (clocks.len_bytes)
+		draw_note(drawing, IFP_SINK_NOTE_CLOCKS, &clocks);
+	if (shown.len_bytes)
+		draw_note(drawing, IFP_SINK_NOTE_SHOWN, &shown);
 	return 0;
 }
 
@@ -288,7 +303,7 @@ static int draw(struct drawing *drawing)
 	if (!err)
 		err = draw_links(drawing);
 	if (!err)
-		err = draw_note(drawing);
+		err = draw_notes(drawing);
 	return err ? err : ifp_pen_status(&drawing->pen);
 }
 

@@ -82,8 +82,12 @@ struct ifp_sink_flow {
 
 /* What the viewer should know of the picture as a whole; in a row of its own above the ranks. */
 struct ifp_sink_note {
-	struct ifp_str title, text; /* "infprof", "--budget 64MB: ..." */
-	int64_t start_ns, end_ns;   /* of everything drawn */
+	enum ifp_sink_note_kind {
+		IFP_SINK_NOTE_SHOWN,  /* what is not shown: "--budget 64MB: ..." */
+		IFP_SINK_NOTE_CLOCKS, /* an alarm, red where the format has colours */
+	} kind;
+	struct ifp_str text;
+	int64_t start_ns, end_ns; /* of everything drawn */
 };
 
 struct ifp_sink;
@@ -105,7 +109,7 @@ struct ifp_sink_ops {
 	 * run, in a row of its own above the ranks: counters and the note.
 	 */
 	void (*whole_run)(struct ifp_sink *sink);
-	/* Optional: at most once, as the last element. */
+	/* Optional: at most one of each kind, as the last elements. */
 	void (*note)(struct ifp_sink *sink, const struct ifp_sink_note *note);
 
 	/*

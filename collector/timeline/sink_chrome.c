@@ -215,18 +215,24 @@ static void whole_run(struct ifp_sink *sink)
 	ifp_sheet_process(&chrome->sheet, NOTE_PID, ifp_str("infprof"), -1);
 }
 
+/* Of catapult's colours, which TensorBoard's and Chrome's viewers know. */
+#define RED "{\"cname\":\"terrible\"}"
+
 /* Over the whole axis. */
 static void note(struct ifp_sink *sink, const struct ifp_sink_note *note)
 {
 	struct chrome *chrome = chrome_of(sink);
 	uint32_t tid = chrome->sheet.next_tid++;
 
+	bool alarm = note->kind == IFP_SINK_NOTE_CLOCKS;
+
 	whole_run(sink);
-	ifp_sheet_row(&chrome->sheet, NOTE_PID, tid, ifp_str("what is shown"));
+	ifp_sheet_row(&chrome->sheet, NOTE_PID, tid, ifp_str(alarm ? "clocks" : "what is shown"));
 	ifp_sheet_add(&chrome->sheet, &(struct ifp_chrome_element){
 					      .phase = 'X',
+					      .extra = ifp_str(alarm ? RED : ""),
 					      .name = note->text,
-					      .category = ifp_str("note"),
+					      .category = ifp_str(alarm ? "alarm" : "note"),
 					      .pid = NOTE_PID,
 					      .tid = tid,
 					      .start_ns = note->start_ns,

@@ -22,6 +22,7 @@
 #define FIRST_PROCESS_TRACK (UINT64_C(1) << 40)
 #define RUN_PROCESS (FIRST_PROCESS_TRACK - 1)
 #define NOTE_TRACK (FIRST_PROCESS_TRACK - 2)
+#define ALARM_TRACK (FIRST_PROCESS_TRACK - 3)
 
 /* An arrow between two ranks, kept until all slices are written. */
 struct link {
@@ -210,20 +211,23 @@ static void whole_run(struct ifp_sink *sink)
 static void note(struct ifp_sink *sink, const struct ifp_sink_note *note)
 {
 	struct perfetto *perfetto = perfetto_of(sink);
+	bool alarm = note->kind == IFP_SINK_NOTE_CLOCKS;
+	uint64_t track = alarm ? ALARM_TRACK : NOTE_TRACK;
 	const struct ifp_perfetto_mark mark = {
 		.kind = IFP_PERFETTO_SLICE,
-		.track = NOTE_TRACK,
+		.track = track,
 		.start_ns = note->start_ns,
 		.end_ns = note->end_ns,
 		.name = note->text,
 	};
 
 	whole_run(sink);
-	ifp_perfetto_track(perfetto->writer, &(struct ifp_perfetto_track){
-						     .uuid = NOTE_TRACK,
-						     .parent = RUN_PROCESS,
-						     .name = ifp_str("what is shown"),
-					     });
+	ifp_perfetto_track(
+		perfetto->writer, &(struct ifp_perfetto_track){
+					  .uuid = track,
+					  .parent = RUN_PROCESS,
+					  .name = ifp_str(alarm ? "clocks" : "what is shown"),
+				  });
 	ifp_sink_keep(sink, ifp_perfetto_rank_add(&perfetto->rank, perfetto->writer, &mark));
 }
 

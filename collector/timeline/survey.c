@@ -11,8 +11,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Bytes of the note: struct ifp_shown's text, with every character escaped. */
-#define NOTE_BYTES (6 * sizeof(((struct ifp_shown *)NULL)->text))
+/* Bytes of the notes: struct ifp_shown's text, with every character escaped, and the alarm on
+ * clocks, with the row that it is in. */
+#define NOTE_BYTES (6 * sizeof(((struct ifp_shown *)NULL)->text) + 700)
 
 /* Scenes that are measured are kept for drawing up to so many events of all ranks. */
 #define KEPT_EVENTS 400000u

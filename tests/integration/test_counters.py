@@ -244,10 +244,13 @@ class Counters(harness.TestCase):
     def test_samples(self):
         for name in ("ddp", "ddp-steps", "ondemand"):
             with self.subTest(sample=name):
-                files = [DATA / f"{name}.rank{rank}.json.gz" for rank in range(2)]
-                self.assertGreater(self.assertComputed(files, "--in-order"), 4)
-                self.folder = pathlib.Path(self.folder) / name
-                self.folder.mkdir()
+                points = 0
+                for rank in range(2):  # alone: clocks of two are bent to fit their collectives
+                    self.folder = pathlib.Path(self.folder) / f"{name}{rank}"
+                    self.folder.mkdir()
+                    points += self.assertComputed(
+                        [DATA / f"{name}.rank{rank}.json.gz"], "--in-order")
+                self.assertGreater(points, 4)
 
     @unittest.skipUnless("INFPROF_TRACES" in os.environ, "INFPROF_TRACES names no directory")
     def test_large_traces(self):

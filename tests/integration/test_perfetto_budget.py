@@ -60,7 +60,8 @@ class Drawn(test_budget.Picture):
             rank = self.trace.rank_of(track)
             kind = KINDS.get(category, "event")
             if rank is None:
-                self.notes.append(name)
+                if not name.startswith("NOT ALIGNED"):
+                    self.notes.append(name)
             elif end is None:
                 self.moments += kind == "event"
             else:

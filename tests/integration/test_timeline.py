@@ -39,10 +39,21 @@ class Merged(TimelineCase):
             e["pid"]: e["args"]["sort_index"] for e in events if e["name"] == "process_sort_index"
         }
         titles = [names[pid] for pid in sorted(names, key=order.get)]
-        expected = [f"rank {rank} · node03 · ±0 ns" for rank in range(RANKS)]
-        expected[5] = "rank 5 · far.away · NOT ALIGNED"
+        expected = ["infprof"] + [f"rank {rank} · node03 · ±0 ns" for rank in range(RANKS)]
+        expected[1 + 5] = "rank 5 · far.away · NOT ALIGNED"
         self.assertEqual(titles, expected)
-        self.assertEqual(len({e["pid"] for e in slices(events)}), RANKS)
+        self.assertEqual(len({e["pid"] for e in slices(events)}), 1 + RANKS)
+
+    def test_what_is_not_aligned_is_flagged_in_red(self):
+        self.job(RANKS, options=["--unaligned", "5"])
+        (alarm,) = [e for e in slices(self.events(self.merged())) if e["cat"] == "alarm"]
+        self.assertEqual(alarm["name"],
+                         "NOT ALIGNED: 1 of 8 ranks (first: rank 5) placed by wall clocks")
+        self.assertEqual(alarm["cname"], "terrible")  # catapult's red
+
+    def test_a_job_whose_clocks_are_aligned_has_no_alarm(self):
+        self.job(2)
+        self.assertNotIn("alarm", {e["cat"] for e in slices(self.events(self.merged()))})
 
     def test_the_events_are_the_last_member(self):
         self.job(2)
