@@ -26,6 +26,9 @@ enum ifp_clocks_medium {
 void ifp_clocks_text(
 	const struct ifp_run *run, enum ifp_clocks_medium medium, bool epochs, struct ifp_buf *out);
 void ifp_clocks_json(const struct ifp_run *run, struct ifp_buf *out);
+/* What both kinds of JSON say of a clock: offset, rate, sigma, bound, each with a comma behind it;
+ * null where the clock is not aligned. */
+void ifp_clocks_json_members(const struct ifp_clock_summary *clock, struct ifp_buf *out);
 /* One file of HTML that loads nothing. */
 void ifp_clocks_page(const struct ifp_run *run, struct ifp_buf *out);
 

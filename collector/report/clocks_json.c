@@ -19,6 +19,17 @@ static void append_epoch(
 		epoch->sigma_ns, epoch->low_ns, epoch->high_ns);
 }
 
+void ifp_clocks_json_members(const struct ifp_clock_summary *clock, struct ifp_buf *out)
+{
+	if (clock->method == IFP_CLOCK_UNALIGNED)
+		ifp_buf_append_text(out, "\"offset_ns\":null,\"rate_ppm\":null,\"sigma_ns\":null,");
+	else
+		ifp_buf_printf(out,
+			"\"offset_ns\":%" PRId64 ",\"rate_ppm\":%.6f,\"sigma_ns\":%.3f,",
+			clock->offset_ns, clock->rate_ppm, clock->sigma_ns);
+	ifp_json_words_bound(out, "bound_ns", clock->bound_ns);
+}
+
 static void append_rank(struct ifp_buf *out, const struct ifp_run *run, uint32_t i)
 {
 	const struct ifp_run_rank *rank = ifp_run_rank(run, i);
@@ -32,13 +43,7 @@ static void append_rank(struct ifp_buf *out, const struct ifp_run *run, uint32_t
 		return;
 	}
 	clock = ifp_clock_map_summary(rank->map);
-	ifp_buf_printf(out, "\"offset_ns\":%" PRId64 ",\"rate_ppm\":%.6f,", clock.offset_ns,
-		clock.rate_ppm);
-	if (clock.method == IFP_CLOCK_UNALIGNED)
-		ifp_buf_append_text(out, "\"sigma_ns\":null,");
-	else
-		ifp_buf_printf(out, "\"sigma_ns\":%.3f,", clock.sigma_ns);
-	ifp_json_words_bound(out, "bound_ns", clock.bound_ns);
+	ifp_clocks_json_members(&clock, out);
 	ifp_buf_printf(out, "\"realtime_steps\":%" PRId64 ",\"epochs\":[", clock.realtime_steps);
 	for (uint32_t k = 0; k < ifp_clock_map_epoch_count(rank->map); k++) {
 		struct ifp_clock_epoch epoch = ifp_clock_map_epoch(rank->map, k);

@@ -98,7 +98,6 @@ static void append_rank(
 	const struct ifp_run_rank *rank = ifp_run_rank(run, i);
 	const char *method = ifp_clocks_method(run, i);
 	struct ifp_clock_summary clock;
-	bool alarm;
 
 	ifp_buf_printf(out, "%4u  ", rank->rank);
 	append_host(out, rank->host, medium);
@@ -111,13 +110,15 @@ static void append_rank(
 		ifp_buf_printf(out, "  %s\n", method);
 		return;
 	}
-	alarm = clock.method == IFP_CLOCK_UNALIGNED;
-	ifp_buf_printf(out, "  %s%-11s%s  %9u", alarm ? alarms[medium].on : "", method,
-		alarm ? alarms[medium].off : "", clock.epochs);
+	if (clock.method == IFP_CLOCK_UNALIGNED) {
+		ifp_buf_printf(out, "  %s%-11s%s  %9s  %22s  %10s  %8s  %8s\n", alarms[medium].on,
+			method, alarms[medium].off, "-", "-", "-", "-", "-");
+		return;
+	}
+	ifp_buf_printf(out, "  %-11s  %9u", method, clock.epochs);
 	append_offset(out, clock.offset_ns);
 	ifp_buf_printf(out, "  %+10.4f", clock.rate_ppm);
-	if (!alarm)
-		append_uncertainty(out, clock.sigma_ns, clock.bound_ns);
+	append_uncertainty(out, clock.sigma_ns, clock.bound_ns);
 	ifp_buf_append_text(out, "\n");
 }
 

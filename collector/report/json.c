@@ -2,6 +2,7 @@
 /* report.json: integers in full, which a JSON library that keeps doubles would round. */
 #include "collector/report/report.h"
 
+#include "collector/report/clocks.h"
 #include "collector/report/json_words.h"
 #include "infprof/version.h"
 #include "trace/wire/document.h"
@@ -97,11 +98,8 @@ static void clock_object(struct ifp_buf *out, const struct ifp_run_rank *rank)
 		clock.method != IFP_CLOCK_EXCHANGED ? NULL
 		: clock.over_mpi		    ? "mpi"
 						    : "zmq");
-	ifp_buf_printf(out, "\"epochs\":%u,\"offset_ns\":%" PRId64 ",\"rate_ppm\":%.6f,",
-		clock.epochs, clock.offset_ns, clock.rate_ppm);
-	if (clock.method != IFP_CLOCK_UNALIGNED)
-		ifp_buf_printf(out, "\"sigma_ns\":%.3f,", clock.sigma_ns);
-	ifp_json_words_bound(out, "bound_ns", clock.bound_ns);
+	ifp_buf_printf(out, "\"epochs\":%u,", clock.epochs);
+	ifp_clocks_json_members(&clock, out);
 	ifp_buf_printf(out, "\"realtime_steps\":%" PRId64 "},", clock.realtime_steps);
 }
 
