@@ -167,6 +167,11 @@ static bool stands_out(struct work *w, uint32_t candidate)
 	return gap_ns > spread_ns && (double)gap_ns > gap_needed(w) * (double)deviation_ns;
 }
 
+bool ifp_lateness_regular(uint32_t steps_late, uint32_t steps)
+{
+	return (uint64_t)steps_late * 100 >= (uint64_t)steps * MIN_LAST_PERCENT;
+}
+
 static uint32_t times_last(const struct work *w, uint32_t rank)
 {
 	uint32_t times = 0;
@@ -230,7 +235,7 @@ static void test(struct work *w, struct ifp_lateness *out)
 	find_peers(w, out);
 	fill_lateness(w); /* without the limits */
 	describe_candidate(w, out);
-	regular = (uint64_t)out->steps_late * 100 >= (uint64_t)w->steps * MIN_LAST_PERCENT;
+	regular = ifp_lateness_regular(out->steps_late, w->steps);
 	out->enough_steps = w->steps >= ifp_lateness_steps_needed(w->ranks);
 	if (!out->enough_steps || !regular || !stands_out(w, out->candidate))
 		return;

@@ -43,5 +43,8 @@ struct ifp_lateness {
 /* Steps that the test needs for this many ranks (>= 2): the least S with R^(1-S) <= 0.01. */
 uint32_t ifp_lateness_steps_needed(uint32_t rank_count);
 
+/* Whether being the last in so many of the steps meets 2. */
+bool ifp_lateness_regular(uint32_t steps_late, uint32_t steps);
+
 /* At least one step, two ranks. The same input always gives the same answer. -ENOMEM. */
 int ifp_lateness_test(const struct ifp_arrivals *arrivals, struct ifp_lateness *out);

@@ -59,7 +59,7 @@ static void append_nobody(struct ifp_buf *out, const struct ifp_verdict *verdict
 	ifp_buf_append_text(out, ", ");
 	if (verdict->another_each_time) {
 		ifp_buf_append_text(out, "another rank last each time");
-	} else if (verdict->most_last == verdict->steps) {
+	} else if (ifp_lateness_regular(verdict->steps_late, verdict->steps)) {
 		append_candidate(out, verdict);
 		ifp_buf_append_text(out, ", but not clearly enough: more --steps would tell");
 	} else {

@@ -73,6 +73,12 @@ static void noise(void **state)
 	assert_headline(&one_host, &verdict,
 		"8 of 8 ranks, 5 steps, one host, one clock; "
 		"no rank is late: spread 30.0 to 115 ms, none last in more than 2 of 5 steps");
+	verdict.rank = 3;
+	verdict.steps_late = verdict.most_last = 4;
+	assert_headline(&one_host, &verdict,
+		"8 of 8 ranks, 5 steps, one host, one clock; "
+		"no rank is late: spread 30.0 to 115 ms, rank 3 is last in 4 of 5 steps, but not "
+		"clearly enough: more --steps would tell");
 }
 
 #define CANNOT                                                                                     \
