@@ -293,6 +293,8 @@ static int align_rank(struct aligner *a, uint32_t rank, uint32_t level)
 	ifp_trend_free(&aligned->trend);
 	err = ifp_trend_fit(a->readings, a->count, &aligned->trend);
 	aligned->aligned = !err && is_clock(&aligned->trend);
+	if (!aligned->aligned) /* the next level tries again */
+		ifp_trend_free(&aligned->trend);
 	aligned->level = level;
 	return err;
 }

@@ -13,6 +13,18 @@
 #include "core/error.h"
 #include "core/str.h"
 
+/* What sanitizers slow down is not tried that often by tests of many random cases. */
+#if defined(__SANITIZE_ADDRESS__)
+#define TEST_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TEST_SANITIZED 1
+#endif
+#endif
+#ifndef TEST_SANITIZED
+#define TEST_SANITIZED 0
+#endif
+
 /* Runs the tests of one array named tests as group. */
 #define RUN_TESTS(tests) cmocka_run_group_tests_name(__FILE__, tests, NULL, NULL)
 

@@ -121,7 +121,9 @@ class MpiPrograms(MpiCase):
         self.assertEqual([name for name, _ in self.calls(1)], ["Barrier", "Allreduce"])
 
     def test_another_tool_behind_ours_gets_its_turn(self):
-        tool = ["env", f"LD_PRELOAD={TESTS / 'mpi_tool.so'}"]
+        # A sanitized agent wants its own library first, in front of what is preloaded.
+        sanitizer = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+        tool = ["env", f"ASAN_OPTIONS={sanitizer}", f"LD_PRELOAD={TESTS / 'mpi_tool.so'}"]
         result = mpirun(2, [*tool, AGENT, "-q", "-o", self.output, "--", CALLS, "steps", "0"])
         self.assertEnded(result, 0)
         self.assertEqual(sorted(result.stdout.splitlines()),

@@ -116,7 +116,7 @@ static void equal_arrivals_name_nobody(void **state)
 static void clean_jobs_name_nobody(void **state)
 {
 	uint32_t jobs[NOISE_KINDS] = {0}, named[NOISE_KINDS] = {0}, all_named = 0;
-	const uint32_t total = 5000;
+	const uint32_t total = TEST_SANITIZED ? 1000 : 5000;
 	struct noise noise;
 	struct ifp_lateness lateness;
 
@@ -146,7 +146,7 @@ static void clean_jobs_name_nobody(void **state)
  */
 static void clean_jobs_of_few_ranks_name_nobody_either(void **state)
 {
-	const uint32_t total = 2000;
+	const uint32_t total = TEST_SANITIZED ? 400 : 2000;
 	struct noise noise;
 	struct ifp_lateness lateness;
 
@@ -168,7 +168,7 @@ static void clean_jobs_of_few_ranks_name_nobody_either(void **state)
 /* A delay of twice the mean clean spread, 8 ranks, 5 steps: the right rank in 95 % of the jobs. */
 static void a_delay_of_twice_the_noise_is_found(void **state)
 {
-	const uint32_t total = 1000;
+	const uint32_t total = TEST_SANITIZED ? 250 : 1000;
 	struct noise noise;
 	struct ifp_lateness lateness;
 	uint32_t found = 0, wrong = 0;
