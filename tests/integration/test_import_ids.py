@@ -199,7 +199,7 @@ class RandomIds(Merge):
 
 class RealRanks(Merge):
     def check_job(self, paths):
-        self.merge(*paths)
+        self.merge("--budget", "1GB", *paths)
         drawn = self.drawn()
         titles = {e["pid"]: e["args"]["name"] for e in drawn if e["name"] == "process_name"}
         pids = [next(pid for pid, title in titles.items() if title.startswith(f"rank {rank} "))

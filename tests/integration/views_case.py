@@ -25,6 +25,9 @@ DATA = harness.SOURCE / "tests" / "data" / "kineto"
 RANKS = 2
 ROUNDED_US = 0.51  # the tables of operators show whole us
 SLICE_US = 0.005  # a slice is a nanosecond or two shorter where its end would cross in doubles
+# Ranks are aligned by their collectives: files have the job's time, exports the rank's own, and one
+# runs faster than the other by so much at most.
+CLOCKS = 20e-6
 
 
 def allocate(sample):
@@ -105,7 +108,8 @@ class ViewsCase(harness.TestCase):
         for step, roles in expected.overview().items():
             self.assertEqual(rows[step].keys(), roles.keys())
             for role, us in roles.items():
-                self.assertNear(rows[step][role], us, SLICE_US * slices / 100, (step, role))
+                self.assertNear(rows[step][role], us,
+                                SLICE_US * slices / 100 + CLOCKS * us, (step, role))
             self.assertGreater(roles["Kernel"], 0)
             self.assertGreater(roles["Communication"], 0)
 
