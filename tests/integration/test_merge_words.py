@@ -99,7 +99,7 @@ class Uncertain(Merge):
             self.assertEqual(why.count("--rank-from"), 1)
 
     def test_an_expression_by_which_two_are_one_is_not_advised(self):
-        notes = self.notes("--archive-only", "--rank-from", "w([0-9])", self.trace("w1a.json"),
+        notes = self.notes("--archive-only", "--rank-from", "/w([0-9])", self.trace("w1a.json"),
                            self.trace("w1b.json"))
         self.assertIn("are both rank 1 by --rank-from", notes[0][0])
         self.assertIn("not known by --rank-from", notes[1][0])
