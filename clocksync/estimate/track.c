@@ -16,7 +16,8 @@ void ifp_track_add(struct ifp_track *track, const struct ifp_track_point *point)
 		track->points[track->count++] = *point;
 }
 
-int ifp_track_merge(struct ifp_track *track, const struct ifp_track_point *more, uint32_t count)
+int ifp_track_merge(const struct ifp_track *track, const struct ifp_track_point *more,
+	uint32_t count, struct ifp_track *out)
 {
 	struct ifp_track merged = *track;
 	uint32_t i = 0, k = 0;
@@ -31,8 +32,7 @@ int ifp_track_merge(struct ifp_track *track, const struct ifp_track_point *more,
 
 		ifp_track_add(&merged, old ? track->points + i++ : more + k++);
 	}
-	free(track->points);
-	*track = merged;
+	*out = merged;
 	return 0;
 }
 

@@ -56,12 +56,13 @@ int64_t ifp_track_tighten(struct ifp_track *track);
 #define IFP_TRACK_UNBOUNDED_NS (INT64_C(1) << 60)
 
 /*
- * Puts more points among those that are there, for what else tells of the clock: by rising time,
- * with an interval (IFP_TRACK_UNBOUNDED_NS to both sides when nothing is certified) and a sigma (a
- * very large one when only the interval counts). At equal moments those that are there stay. To be
- * followed by ifp_track_tighten(), the smoother and ifp_track_confine(), in this order. -ENOMEM.
+ * A track with more points among its own, for what else tells of the clock: by rising time, with an
+ * interval (IFP_TRACK_UNBOUNDED_NS to both sides when nothing is certified) and a sigma. At equal
+ * moments its own stay. To be followed by ifp_track_tighten() and ifp_track_confine(). *out owns its
+ * points and is untouched on failure, which is -ENOMEM.
  */
-int ifp_track_merge(struct ifp_track *track, const struct ifp_track_point *more, uint32_t count);
+int ifp_track_merge(const struct ifp_track *track, const struct ifp_track_point *more,
+	uint32_t count, struct ifp_track *out);
 
 /* Narrows limits = {low, high} of the offset at global_ns to the cone that opens from a point. */
 void ifp_track_narrow(const struct ifp_track_point *from, int64_t global_ns, int64_t drift_ppm,

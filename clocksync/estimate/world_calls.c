@@ -14,7 +14,8 @@
 #define MOST_POINTS_OF_ALL (1u << 20)
 #define FEWEST_POINTS 64u
 
-/* A point is added where it leaves at most this much of the width that was known there, in percent. */
+/* A point is added where it leaves at most this much of the width that was known there, in percent.
+ */
 #define WORTH_PERCENT 80
 
 /* A stamp is the true reading rounded down. */
@@ -62,7 +63,8 @@ static size_t append_rank(const struct ifp_clock_samples *samples, struct seen *
 	return count;
 }
 
-/* Of ranks that share a clock, those with the same number become one; none if their orders differ. */
+/* Of ranks that share a clock, those with the same number become one; none if their orders differ.
+ */
 static size_t unite(struct seen *items, size_t count)
 {
 	size_t kept = 0;
@@ -75,8 +77,8 @@ static size_t unite(struct seen *items, size_t count)
 			const struct seen *other = &items[next];
 
 			same = same && other->order == all.order;
-			all.enter_ns = other->enter_ns > all.enter_ns ? other->enter_ns
-								      : all.enter_ns;
+			all.enter_ns =
+				other->enter_ns > all.enter_ns ? other->enter_ns : all.enter_ns;
 			all.exit_ns = other->exit_ns < all.exit_ns ? other->exit_ns : all.exit_ns;
 		}
 		if (same)
@@ -116,11 +118,11 @@ static int64_t distance(int64_t a, int64_t b)
 }
 
 /*
- * The offset's interval at the moment when the reference left the call. The other's stamps were taken
- * at other moments, which its offset tells as far as it is known: the clocks drift meanwhile.
+ * The offset's interval at the moment when the reference left the call. The other's stamps were
+ * taken at other moments, which its offset tells as far as it is known: the clocks drift meanwhile.
  */
-static struct ifp_track_point interval_of(const struct ifp_track *track,
-	const struct seen *reference, const struct seen *other)
+static struct ifp_track_point interval_of(
+	const struct ifp_track *track, const struct seen *reference, const struct seen *other)
 {
 	int64_t at_ns = reference->exit_ns;
 	struct ifp_track_state known = ifp_track_at(track, at_ns);
@@ -216,27 +218,6 @@ static size_t find_points(const struct ifp_track *track, const struct seen_list 
 	return count;
 }
 
-/* The points of both by time; places: where the track's own ones are then. */
-static void merge(const struct ifp_track *track, const struct ifp_track_point *added,
-	size_t added_count, struct ifp_track_point *out, uint32_t *places)
-{
-	uint32_t i = 0, n = 0;
-	size_t k = 0;
-
-	while (i < track->count || k < added_count) {
-		if (k < added_count && i < track->count &&
-			added[k].global_ns == track->points[i].global_ns) {
-			k++;
-		} else if (i == track->count ||
-			   (k < added_count && added[k].global_ns < track->points[i].global_ns)) {
-			out[n++] = added[k++];
-		} else {
-			places[i] = n;
-			out[n++] = track->points[i++];
-		}
-	}
-}
-
 /* A sigma beyond what certainly holds is no more than half of that. */
 static void limit_sigmas(struct ifp_track *track)
 {
@@ -256,37 +237,31 @@ static bool certain(const struct ifp_track *track)
 	return true;
 }
 
-static int add_points(
-	struct ifp_clock_node *node, const struct ifp_track_point *added, size_t added_count)
+/* Where the points of a track are in a wider one. */
+static void find_places(
+	const struct ifp_track *track, const struct ifp_track *wider, uint32_t *places)
 {
-	size_t total = node->track.count + added_count;
-	struct ifp_track wider = node->track;
-	uint32_t *places = calloc(node->track.count, sizeof(*places));
-	size_t same = 0;
+	for (uint32_t i = 0, n = 0; i < track->count; n++)
+		if (wider->points[n].global_ns == track->points[i].global_ns)
+			places[i++] = n;
+}
 
-	wider.points = calloc(total + 1, sizeof(*wider.points));
-	if (!places || !wider.points) {
-		free(places);
-		free(wider.points);
+static int add_points(
+	struct ifp_clock_node *node, const struct ifp_track_point *added, uint32_t added_count)
+{
+	IFP_CLEANUP_FREE uint32_t *places = calloc(node->track.count, sizeof(*places));
+	struct ifp_track wider;
+
+	if (!places || ifp_track_merge(&node->track, added, added_count, &wider))
 		return -ENOMEM;
-	}
-	for (size_t k = 0, i = 0; k < added_count; k++) {
-		while (i < node->track.count &&
-			node->track.points[i].global_ns < added[k].global_ns)
-			i++;
-		same += i < node->track.count &&
-			node->track.points[i].global_ns == added[k].global_ns;
-	}
-	wider.count = (uint32_t)(total - same);
-	merge(&node->track, added, added_count, wider.points, places);
+	find_places(&node->track, &wider, places);
 	if (ifp_track_tighten(&wider) || !certain(&wider)) {
-		free(places);
 		free(wider.points);
 		return 0;
 	}
 	ifp_track_confine(&wider);
 	limit_sigmas(&wider);
-	node->exchanges = places;
+	node->exchanges = IFP_TAKE_PTR(places);
 	node->exchange_count = node->track.count;
 	free(node->track.points);
 	node->track = wider;
@@ -312,7 +287,7 @@ static int narrow_node(struct ifp_clock_solution *solution, const struct ifp_clo
 	if (!points)
 		return -ENOMEM;
 	count = find_points(&node->track, reference, &other, most, points);
-	return count ? add_points(node, points, count) : 0;
+	return count ? add_points(node, points, (uint32_t)count) : 0;
 }
 
 int ifp_world_calls_narrow(struct ifp_clock_solution *solution, const struct ifp_clock_rank *ranks)
