@@ -225,16 +225,23 @@ class Budget(harness.TestCase):
             self.assertIn(tuple(flow["to"]), starts)
         self.assertEqual(len({flow["flow"] for flow in picture.flows}), len(picture.flows))
 
+    def picture(self, archive, budget):
+        return Picture(archive, budget)
+
+    def busy(self, archive):
+        """By whether steps are told apart."""
+        return {by_step: archive.busy(by_step) for by_step in (False, True)}
+
     def check(self, archive, steps=9):
         least = self.least(archive)
-        self.assertFalse(Picture(archive, max(1, least - 1000)).drawn)
-        busy = {by_step: archive.busy(by_step) for by_step in (False, True)}
+        self.assertFalse(self.picture(archive, max(1, least - 1000)).drawn)
+        busy = self.busy(archive)
         before = None
         factor = (GIGABYTE / least) ** (1 / 24)
         budgets = [int(least * factor**i) for i in range(steps)] + [GIGABYTE]
         for budget in budgets:
             with self.subTest(budget=budget):
-                picture = Picture(archive, budget)
+                picture = self.picture(archive, budget)
                 self.assertLessEqual(picture.summary["bytes"], budget)
                 self.assertTrue_to(archive, picture, busy)
                 self.assertDrawable(picture)

@@ -114,24 +114,14 @@ class Case(test_budget.Budget):
         for ends in picture.ends.values():
             self.assertEqual(len(ends), 2)
 
+    def picture(self, archive, budget):
+        return Drawn(self, archive, budget)
+
+    def busy(self, archive):
+        return {False: archive.busy(False)}
+
     def check(self, archive, steps=6):
-        least = self.least(archive)
-        self.assertFalse(Drawn(self, archive, max(1, least - 1000)).drawn)
-        busy = {True: None, False: archive.busy(False)}
-        before = None
-        factor = (GIGABYTE / least) ** (1 / 24)
-        for budget in [int(least * factor**i) for i in range(steps)] + [GIGABYTE]:
-            with self.subTest(budget=budget):
-                picture = Drawn(self, archive, budget)
-                self.assertLessEqual(picture.summary["bytes"], budget)
-                self.assertTrue_to(archive, picture, busy)
-                self.assertDrawable(picture)
-                if before:
-                    self.assertFalse(before.shown() - picture.shown(), "shown before")
-                    self.assertLessEqual(len(before.flows), len(picture.flows))
-                before = picture
-        self.assertEqual(before.summary["text"], "")
-        self.assertFalse(before.slices("fold"))
+        super().check(archive, steps)
 
 
 class Properties(Case):
