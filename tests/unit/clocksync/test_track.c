@@ -152,12 +152,11 @@ static void more_points_are_merged(void **state)
 {
 	const struct ifp_track_point more[] = {
 		point(5, 70, 0), point(10, 999, 0), point(20, 100, 0)};
-	struct ifp_track track = {calloc(2, sizeof(more[0])), 2, 50, 0};
-	IFP_CLEANUP_FREE struct ifp_track_point *own = track.points, *points = NULL;
+	struct ifp_track_point own[] = {point(0, 0, 0), point(10, 0, 0)};
+	struct ifp_track track = {own, 2, 50, 0};
+	IFP_CLEANUP_FREE struct ifp_track_point *points = NULL;
 
 	(void)state;
-	track.points[0] = point(0, 0, 0);
-	track.points[1] = point(10, 0, 0);
 	track.points[1].low_ns = -IFP_TRACK_UNBOUNDED_NS;
 	track.points[1].high_ns = IFP_TRACK_UNBOUNDED_NS;
 	assert_ok(ifp_track_merge(&track, more, 3, &track));
