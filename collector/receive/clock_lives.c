@@ -32,7 +32,7 @@ static void fall_back(struct ifp_clocks *clocks, int64_t now_ns, const char *why
 {
 	ifp_outlet_ledger(clocks->outlet, IFP_FRAME_NO_RANK, "clock-fallback", 1,
 		"epoch %" PRIu32 ": clocks are exchanged over ZeroMQ instead of MPI: %s",
-		clocks->epoch, why);
+		clocks->number, why);
 	if (clocks->clock_count > 1)
 		ifp_clock_pairs_begin(clocks, now_ns);
 	else
@@ -55,13 +55,11 @@ void ifp_clock_lives_done(
 	}
 	cJSON_ArrayForEach(item, array)
 	{
-		struct ifp_clock_edge edge = {
-			.epoch = clocks->epoch, .client = rank, .over_mpi = 1};
+		struct ifp_clock_edge edge = {.client = rank, .over_mpi = 1};
 
 		if (ifp_document_get_rank(item, "server", clocks->world, &edge.server) &&
 			ifp_edge_document_read(item, &edge)) {
-			ifp_edge_store(clocks->outlet, &edge);
-			clocks->measured++;
+			ifp_clocks_store(clocks, &edge);
 		}
 	}
 }

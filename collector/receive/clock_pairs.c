@@ -68,7 +68,7 @@ static void tell(struct ifp_clocks *clocks, struct clock_pair *pair)
 		return;
 	ifp_outlet_ledger(clocks->outlet, pair->lost_client, "clock-edge-lost", (int64_t)pair->lost,
 		"epoch %" PRIu32 "%s: the clock of rank %" PRIu32 " was not measured: %s",
-		clocks->epoch, pair->lost > 1 ? " and before" : "", pair->lost_server,
+		clocks->number, pair->lost > 1 ? " and before" : "", pair->lost_server,
 		pair->lost_why);
 	pair->lost = 0;
 	pair->lost_told = true;
@@ -222,8 +222,7 @@ static void take_edge(
 {
 	double surprise;
 
-	ifp_edge_store(clocks->outlet, edge);
-	clocks->measured++;
+	ifp_clocks_store(clocks, edge);
 	clocks->ranks[pair->client].silent = clocks->ranks[pair->server].silent = false;
 	if (!ifp_edge_usable(edge))
 		return;
@@ -236,7 +235,7 @@ void ifp_clock_pairs_done(struct ifp_clocks *clocks, uint32_t rank, uint32_t ser
 	const cJSON *document)
 {
 	const char *reason = ifp_document_get_text(document, "reason");
-	struct ifp_clock_edge edge = {.epoch = clocks->epoch, .client = rank, .server = server};
+	struct ifp_clock_edge edge = {.client = rank, .server = server};
 	struct clock_pair *pair =
 		clocks->phase == CLOCKS_PAIRS ? find_asked(clocks, rank, server) : NULL;
 

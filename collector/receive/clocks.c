@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/receive/clocks_internal.h"
 
+#include "collector/receive/edge_document.h"
 #include "core/error.h"
 #include "trace/wire/document.h"
 
@@ -263,9 +264,23 @@ static bool all_ended(const struct ifp_clocks *clocks)
 	return true;
 }
 
+void ifp_clocks_store(struct ifp_clocks *clocks, struct ifp_clock_edge *edge)
+{
+	edge->epoch = clocks->number;
+	clocks->number_used = true;
+	clocks->measured++;
+	ifp_edge_store(clocks->outlet, edge);
+}
+
+/*
+ * An epoch of which nothing came (given up for the last one, or nobody answered) leaves its number
+ * to the next. What is asked for counts on, so that no late answer is taken for a new one.
+ */
 static void begin_next(struct ifp_clocks *clocks, int64_t now_ns)
 {
 	clocks->epoch++;
+	clocks->number += clocks->number_used;
+	clocks->number_used = false;
 	if (clocks->last && ifp_clock_lives_again(clocks))
 		ifp_clock_lives_begin(clocks, now_ns);
 	else

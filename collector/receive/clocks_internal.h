@@ -74,7 +74,9 @@ struct ifp_clocks {
 
 	enum ifp_clocks_plan plan;
 	enum clock_phase phase;
-	uint32_t epoch;	  /* the present or the last one */
+	uint32_t epoch;	  /* the present or the last one that was begun; answers name it */
+	uint32_t number;  /* ... as its edges are stored: counts those that any came of */
+	bool number_used; /* an edge is stored under it */
 	int64_t began_ns; /* ... when it began */
 	bool last;	  /* no other will follow it */
 	bool releasing;	  /* after it, those whose programs have ended may leave */
@@ -92,6 +94,9 @@ struct ifp_clocks {
 
 /* The first rank of a clock that can be asked; IFP_FRAME_NO_RANK = none. */
 uint32_t ifp_clocks_leader(const struct ifp_clocks *clocks, uint32_t clock);
+
+/* Stores an edge of the present epoch, under its number. */
+void ifp_clocks_store(struct ifp_clocks *clocks, struct ifp_clock_edge *edge);
 
 /* The present epoch is made: what comes next is decided. */
 void ifp_clocks_made(struct ifp_clocks *clocks, int64_t now_ns);

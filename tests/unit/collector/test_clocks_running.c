@@ -236,6 +236,60 @@ static void end_of_the_programs_does_not_wait_for_an_exchange_that_was_only_due(
 	stop(&job);
 }
 
+/* The number in the archive of the edge that was stored last. */
+static uint32_t last_number(const struct job *job)
+{
+	IFP_CLEANUP(ifp_clock_samples_free) struct ifp_clock_samples samples = {0};
+	const struct ifp_buf *payload = &job->record.last_payload;
+
+	assert_ok(ifp_clock_samples_decode(payload->data, payload->len_bytes, &samples));
+	assert_int_equal(samples.edge_count, 1);
+	return samples.edges[0].epoch;
+}
+
+/* Epochs in the archive have numbers without gaps, whatever was begun in vain. */
+static void exchange_that_nothing_came_of_leaves_its_number_to_the_next(void **state)
+{
+	struct job job = {0};
+
+	(void)state;
+	start_running(&job, "ab", 1000);
+	assert_int_equal(measure_all(&job, 1, 2 * S), 1);
+	assert_int_equal(last_number(&job), 1);
+	ifp_clocks_tick(job.clocks, 3 * S);
+	expect_ask(&job, 0, 1, 2);
+	report(&job, 0, 1, 2, "'outcome':'failed','reason':'no answer'");
+	ifp_clocks_tick(job.clocks, 3 * S);
+	assert_int_equal(measure_all(&job, 3, 4 * S), 1);
+	assert_int_equal(last_number(&job), 2);
+	ifp_clocks_tick(job.clocks, 5 * S);
+	expect_ask(&job, 0, 1, 4); /* under way when the programs end */
+	ifp_clocks_program_ended(job.clocks, 0, 5 * S);
+	ifp_clocks_program_ended(job.clocks, 1, 5 * S);
+	assert_int_equal(measure_all(&job, 5, 5 * S), 1);
+	assert_int_equal(last_number(&job), 3);
+	assert_int_equal(stored_edges(&job, 0), 4);
+	stop(&job);
+}
+
+static void exchange_that_was_made_in_part_keeps_its_number(void **state)
+{
+	struct job job = {.cpus = 4};
+
+	(void)state;
+	start_running(&job, "AAAA", 1000);
+	ifp_clocks_tick(job.clocks, 2 * S);
+	expect_ask(&job, 0, 1, 1);
+	expect_ask(&job, 2, 3, 1);
+	report(&job, 2, 3, 1, MEASURED);
+	assert_int_equal(last_number(&job), 1);
+	for (uint32_t rank = 0; rank < 4; rank++)
+		ifp_clocks_program_ended(job.clocks, rank, 2 * S);
+	assert_int_equal(measure_all(&job, 2, 2 * S), 4);
+	assert_int_equal(last_number(&job), 2);
+	stop(&job);
+}
+
 static void ranks_that_run_on_are_compared_when_others_have_left(void **state)
 {
 	struct job job = {0};
@@ -292,6 +346,8 @@ int main(void)
 		cmocka_unit_test(losses_of_a_long_run_are_counted_in_two_rows),
 		cmocka_unit_test(
 			end_of_the_programs_does_not_wait_for_an_exchange_that_was_only_due),
+		cmocka_unit_test(exchange_that_nothing_came_of_leaves_its_number_to_the_next),
+		cmocka_unit_test(exchange_that_was_made_in_part_keeps_its_number),
 		cmocka_unit_test(ranks_that_run_on_are_compared_when_others_have_left),
 		cmocka_unit_test(lost_rank_holds_nobody_up_and_the_others_go_on),
 	};
