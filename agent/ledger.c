@@ -89,8 +89,8 @@ char *ifp_ledger_document(const struct ifp_ledger_facts *facts)
 	if (facts->collector_lost)
 		add_row(rows, "collector-lost", 1, "the collector was gone for a time");
 	add_counted(rows, "clock-suspended", facts->suspensions,
-		"the machine was suspended while the program ran: its clock stood still, times "
-		"before and after lie closer together than they were");
+		"the machine was suspended while the program ran: times before and after are moved "
+		"apart by as long, those of the second around it are uncertain by that");
 	add_counted(rows, "window-cut", facts->events_cut,
 		"PyTorch's profiler recorded longer than asked: events behind the window's last "
 		"step were left out");

@@ -33,6 +33,9 @@ struct ifp_rank_clocks {
 	uint64_t count, sent;
 	int64_t read_ns;
 	struct ifp_suspension suspension;
+	/* those that have not been sent; each lies between two readings */
+	struct ifp_clock_suspension suspensions[FRAME_TUPLES];
+	uint32_t suspension_count;
 	/* calls of MPI that go with the readings that have not been sent */
 	struct ifp_clock_collective calls[FRAME_TUPLES * IFP_MPI_SERIES_MAX];
 	uint32_t call_count;
@@ -72,7 +75,9 @@ static void send_tuples(struct ifp_rank_clocks *clocks)
 		return;
 	samples.collectives = clocks->calls;
 	samples.collective_count = clocks->call_count;
-	clocks->call_count = 0;
+	samples.suspensions = clocks->suspensions;
+	samples.suspension_count = clocks->suspension_count;
+	clocks->call_count = clocks->suspension_count = 0;
 	ifp_clock_samples_encode(&samples, &payload);
 	frame.payload = payload.data;
 	frame.payload_bytes = (uint32_t)payload.len_bytes;
@@ -158,17 +163,47 @@ static void take_calls(struct ifp_rank_clocks *clocks)
 	ifp_marks_clear_mpi_calls(clocks->config.marks);
 }
 
+/* Several between two readings are one. */
+static void keep_suspension(struct ifp_rank_clocks *clocks, int64_t low_ns, int64_t high_ns)
+{
+	struct ifp_clock_suspension *kept;
+
+	if (clocks->count < 2 || clocks->suspension_count == FRAME_TUPLES)
+		return;
+	kept = &clocks->suspensions[clocks->suspension_count++];
+	*kept = (struct ifp_clock_suspension){
+		.after_raw_ns = tuple_at(clocks, clocks->count - 2)->raw_ns,
+		.before_raw_ns = tuple_at(clocks, clocks->count - 1)->raw_ns,
+		.low_ns = low_ns,
+		.high_ns = high_ns,
+	};
+}
+
+/* A reading that is certainly on one side of any suspension: it is made again when one came. */
 static void read_clocks(struct ifp_rank_clocks *clocks, int64_t now_ns)
 {
-	uint64_t suspensions = clocks->suspension.count;
+	struct ifp_suspension *suspension = &clocks->suspension;
+	int64_t low_ns = 0, high_ns = 0;
+	bool again = ifp_suspension_look(suspension), suspended = again;
 
 	clocks->read_ns = now_ns;
-	clocks->tuples[clocks->count++ % KEPT_TUPLES] = ifp_clock_tuple_read();
-	ifp_suspension_look(&clocks->suspension);
+	clocks->count++;
+	do {
+		if (again) {
+			low_ns += suspension->last_low_ns;
+			high_ns += suspension->last_high_ns;
+			suspended = true;
+		}
+		clocks->tuples[(clocks->count - 1) % KEPT_TUPLES] = ifp_clock_tuple_read();
+		again = ifp_suspension_look(suspension);
+	} while (again);
 	/* between the readings around a suspension no clock runs evenly: nothing is certain there */
-	if (clocks->suspension.count == suspensions)
+	if (!suspended) {
 		take_calls(clocks);
-	else if (clocks->config.marks)
+		return;
+	}
+	keep_suspension(clocks, low_ns, high_ns);
+	if (clocks->config.marks)
 		ifp_marks_clear_mpi_calls(clocks->config.marks);
 }
 

@@ -14,16 +14,18 @@
 
 /* {0} at first. */
 struct ifp_suspension {
-	int64_t high_ns; /* what BOOTTIME is ahead of MONOTONIC by, at most */
+	int64_t low_ns, high_ns; /* what BOOTTIME is ahead of MONOTONIC by, between them */
 	uint64_t count;
-	int64_t total_ns; /* at least */
+	int64_t last_low_ns, last_high_ns; /* how long the last one took, between them */
 	bool started;
 };
 
-/* BOOTTIME, read between two readings of MONOTONIC: a wait in between hides nothing, adds nothing.
+/*
+ * BOOTTIME, read between two readings of MONOTONIC: a wait in between hides nothing, adds nothing.
+ * True when the machine has been suspended since the look before.
  */
-void ifp_suspension_take(struct ifp_suspension *suspension, int64_t before_ns, int64_t boottime_ns,
+bool ifp_suspension_take(struct ifp_suspension *suspension, int64_t before_ns, int64_t boottime_ns,
 	int64_t after_ns);
 
-/* Reads the clocks. */
-void ifp_suspension_look(struct ifp_suspension *suspension);
+/* Reads the clocks, several times, and takes the tightest reading. */
+bool ifp_suspension_look(struct ifp_suspension *suspension);

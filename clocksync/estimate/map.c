@@ -41,22 +41,54 @@ int64_t ifp_clock_solution_drift_ppm(const struct ifp_clock_solution *solution)
 ifp_local_ns ifp_clock_map_local(
 	const struct ifp_clock_map *map, enum ifp_clock_domain domain, int64_t stamp)
 {
+	if (domain == IFP_CLOCK_RAW && map->gaps && map->gaps->count)
+		return (ifp_local_ns){ifp_clock_gaps_straight(map->gaps, stamp)};
 	return (ifp_local_ns){ifp_lines_raw(&map->lines, domain, stamp)};
 }
 
 ifp_global_ns ifp_clock_map_global(
 	const struct ifp_clock_map *map, enum ifp_clock_domain domain, int64_t stamp)
 {
-	int64_t local_ns = limited(ifp_lines_raw(&map->lines, domain, stamp));
+	int64_t local_ns = limited(ifp_clock_map_local(map, domain, stamp).ns);
 
 	return (ifp_global_ns){local_ns - ifp_track_offset(map->track, local_ns)};
+}
+
+struct ifp_clock_gaps_doubt ifp_clock_map_doubt(
+	const struct ifp_clock_map *map, int64_t from_ns, int64_t to_ns)
+{
+	struct ifp_clock_gaps_doubt doubt = {0};
+	int64_t slack_ns;
+
+	if (!map->gaps || (!map->gaps->count && !map->reference_gaps->count))
+		return doubt;
+	/* where its clock stood then is itself known to the bound */
+	slack_ns = ifp_track_bound_max(map->track, from_ns, to_ns);
+	doubt = ifp_clock_gaps_doubt(map->gaps,
+		limited(from_ns + ifp_track_at(map->track, from_ns).offset_ns - slack_ns),
+		limited(to_ns + ifp_track_at(map->track, to_ns).offset_ns + slack_ns));
+	if (map->track->count)
+		doubt.doubt_ns +=
+			ifp_clock_gaps_doubt(map->reference_gaps, from_ns, to_ns).doubt_ns;
+	return doubt;
+}
+
+/* A bound of the track, and what suspensions add to it. */
+static int64_t with_doubt(
+	const struct ifp_clock_map *map, int64_t bound_ns, int64_t from_ns, int64_t to_ns)
+{
+	struct ifp_clock_gaps_doubt doubt = ifp_clock_map_doubt(map, from_ns, to_ns);
+	__int128 sum = (__int128)bound_ns + doubt.doubt_ns + doubt.slept_ns;
+
+	return sum > INT64_MAX ? INT64_MAX : (int64_t)sum;
 }
 
 int64_t ifp_clock_map_bound_ns(const struct ifp_clock_map *map, ifp_global_ns at)
 {
 	if (map->summary.method == IFP_CLOCK_UNALIGNED)
 		return INT64_MAX;
-	return ifp_track_bound(map->track, limited(at.ns));
+	return with_doubt(
+		map, ifp_track_bound(map->track, limited(at.ns)), limited(at.ns), limited(at.ns));
 }
 
 int64_t ifp_clock_map_bound_max_ns(
@@ -64,7 +96,8 @@ int64_t ifp_clock_map_bound_max_ns(
 {
 	if (map->summary.method == IFP_CLOCK_UNALIGNED)
 		return INT64_MAX;
-	return ifp_track_bound_max(map->track, limited(from.ns), limited(to.ns));
+	return with_doubt(map, ifp_track_bound_max(map->track, limited(from.ns), limited(to.ns)),
+		limited(from.ns), limited(to.ns));
 }
 
 static bool unaligned(const struct ifp_clock_map *map)
@@ -90,7 +123,11 @@ struct ifp_clock_epoch ifp_clock_map_at(const struct ifp_clock_map *map, ifp_glo
 {
 	struct ifp_track_state state = ifp_track_at(map->track, limited(at.ns));
 	int64_t raw_ns = limited(at.ns) + state.offset_ns;
+	struct ifp_clock_gaps_doubt doubt =
+		ifp_clock_map_doubt(map, limited(at.ns), limited(at.ns));
 
+	state.low_ns -= doubt.doubt_ns + doubt.slept_ns;
+	state.high_ns += doubt.doubt_ns + doubt.slept_ns;
 	if (map->summary.method == IFP_CLOCK_COLLECTIVES) {
 		/* RAW is the trace's own clock, straightened: its offset and rate stand there */
 		int64_t own_ns = ifp_lines_realtime(&map->lines, raw_ns) - raw_ns;

@@ -116,8 +116,9 @@ struct ifp_clock_summary {
 	uint32_t epochs;   /* exchanges that this rank's node has taken part in */
 	int64_t offset_ns; /* local RAW minus job time at the first exchange */
 	double rate_ppm;   /* drift of local RAW against job time */
-	/* Largest over the run; INT64_MAX when unaligned. Aligned from collectives: but for the
-	 * time between two of them in which the wall clock was set. */
+	/* Largest over the run, but for the seconds around a suspension of the machine; INT64_MAX
+	 * when unaligned. Aligned from collectives: but for the time between two of them in which
+	 * the wall clock was set. */
 	int64_t bound_ns;
 	double sigma_ns;	/* largest over the run; INFINITY when unaligned */
 	int64_t realtime_steps; /* jumps of REALTIME against RAW seen in the tuples */

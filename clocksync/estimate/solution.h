@@ -3,6 +3,7 @@
 #pragma once
 
 #include "clocksync/estimate/map.h"
+#include "clocksync/estimate/suspensions.h"
 #include "clocksync/estimate/track.h"
 #include "clocksync/estimate/tuples.h"
 
@@ -11,6 +12,8 @@ struct ifp_clock_map {
 	const struct ifp_track *track; /* of the rank's node */
 	const uint32_t *exchanges;     /* ... as below */
 	uint32_t exchange_count;
+	/* Of the rank's clock, and of the reference's; NULL = nobody was suspended. */
+	const struct ifp_clock_gaps *gaps, *reference_gaps;
 	struct ifp_clock_summary summary;
 };
 
@@ -33,9 +36,14 @@ struct ifp_clock_solution {
 	struct ifp_clock_map *maps; /* one per rank */
 	uint32_t *node_of_rank;
 	uint32_t rank_count;
+	struct ifp_clock_gaps *gaps;  /* owned; per rank; NULL = nobody was suspended */
 	struct ifp_clock_node *nodes; /* node 0 is the reference */
 	uint32_t node_count;
 	uint32_t reference; /* index of the reference rank */
 	uint32_t rejected_edges;
 	int64_t drift_ppm;
 };
+
+/* What suspensions leave uncertain of a rank in a stretch of job time, beside its track's bound. */
+struct ifp_clock_gaps_doubt ifp_clock_map_doubt(
+	const struct ifp_clock_map *map, int64_t from_ns, int64_t to_ns);

@@ -15,12 +15,6 @@
 /* Two tuples of an unaligned rank give a rate only when they lie that far apart. */
 #define UNALIGNED_RATE_NS IFP_NS_PER_S
 
-static bool same_clock(const struct ifp_clock_identity *a, const struct ifp_clock_identity *b)
-{
-	return a->boot_id[0] && a->time_namespace == b->time_namespace &&
-	       !strncmp(a->boot_id, b->boot_id, sizeof(a->boot_id));
-}
-
 static int make_lines(struct ifp_clock_solution *solution, const struct ifp_clock_rank *ranks)
 {
 	solution->reference = NONE;
@@ -65,7 +59,8 @@ static int find_first_readers(
 		readers[i] = (struct reader){&ranks[i].identity, i};
 	qsort(readers, count, sizeof(*readers), compare_readers);
 	for (uint32_t i = 0; i < count; i++) {
-		bool shared = i && same_clock(readers[i].identity, readers[i - 1].identity);
+		bool shared =
+			i && ifp_clock_identity_same(readers[i].identity, readers[i - 1].identity);
 
 		first_reader[readers[i].index] =
 			shared ? first_reader[readers[i - 1].index] : readers[i].index;
@@ -158,7 +153,8 @@ static void summarise_run(struct ifp_clock_map *map)
 	int64_t first_ns = lines->first_raw_ns - ifp_track_offset(track, lines->first_raw_ns);
 	int64_t last_ns = lines->last_raw_ns - ifp_track_offset(track, lines->last_raw_ns);
 
-	map->summary.bound_ns = ifp_track_bound_max(track, first_ns, last_ns);
+	map->summary.bound_ns = ifp_track_bound_max(track, first_ns, last_ns) +
+				ifp_clock_map_doubt(map, last_ns, last_ns).doubt_ns;
 	map->summary.sigma_ns = ifp_track_sigma_max(track, first_ns, last_ns);
 }
 
@@ -234,6 +230,10 @@ static int solve(const struct ifp_clock_rank *ranks, struct ifp_clock_solution *
 		return -ENOMEM;
 	place_unaligned(solution);
 	for (uint32_t i = 0; i < solution->rank_count; i++) {
+		if (solution->gaps) {
+			solution->maps[i].gaps = &solution->gaps[i];
+			solution->maps[i].reference_gaps = &solution->gaps[solution->reference];
+		}
 		if (solution->maps[i].lines.realtime.count)
 			summarise(solution->maps + i, solution->nodes + solution->node_of_rank[i]);
 	}
@@ -245,8 +245,12 @@ int ifp_clock_solve(
 {
 	IFP_CLEANUP(ifp_clock_solution_free)
 	struct ifp_clock_solution *solution = calloc(1, sizeof(*solution));
+	IFP_CLEANUP(ifp_straight_ranks_free) struct ifp_straight_ranks straight = {0};
 
-	if (!solution || solution_alloc(count, solution) || solve(ranks, solution))
+	if (!solution || solution_alloc(count, solution) || ifp_straighten(ranks, count, &straight))
+		return ifp_fail(-ENOMEM, "solve the clocks of %u ranks: out of memory", count);
+	solution->gaps = IFP_TAKE_PTR(straight.gaps);
+	if (solve(straight.ranks, solution))
 		return ifp_fail(-ENOMEM, "solve the clocks of %u ranks: out of memory", count);
 	for (uint32_t i = 0; i < solution->node_count; i++)
 		solution->nodes[i].identity = NULL; /* was borrowed */
@@ -266,6 +270,7 @@ void ifp_clock_solution_free(struct ifp_clock_solution **solution)
 		free(s->nodes[i].track.points);
 		free(s->nodes[i].exchanges);
 	}
+	ifp_clock_gaps_free(s->gaps, s->rank_count);
 	free(s->maps);
 	free(s->node_of_rank);
 	free(s->nodes);

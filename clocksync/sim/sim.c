@@ -52,6 +52,7 @@ void ifp_sim_free(struct ifp_sim *sim)
 		free(sim->samples[r].tuples);
 		free(sim->samples[r].edges);
 		free(sim->samples[r].collectives);
+		free(sim->samples[r].suspensions);
 	}
 	for (uint32_t i = 0; sim->clocks && i < sim->node_count; i++)
 		free(sim->clocks[i].walk_ns);

@@ -143,6 +143,20 @@ static int take_collectives(struct ifp_run_member *member, const struct ifp_cloc
 	return err;
 }
 
+static int take_suspensions(struct ifp_run_member *member, const struct ifp_clock_samples *samples)
+{
+	struct ifp_clock_samples *all = &member->samples;
+	int err = 0;
+
+	if (samples->suspension_count)
+		err = IFP_ARRAY_RESERVE(all->suspensions, member->suspension_capacity,
+			all->suspension_count, samples->suspension_count,
+			"suspensions of a machine");
+	for (uint32_t i = 0; !err && i < samples->suspension_count; i++)
+		all->suspensions[all->suspension_count++] = samples->suspensions[i];
+	return err;
+}
+
 static int take_samples(struct ifp_run *run, const struct ifp_frame *frame)
 {
 	IFP_CLEANUP(ifp_clock_samples_free) struct ifp_clock_samples samples = {0};
@@ -172,7 +186,9 @@ static int take_samples(struct ifp_run *run, const struct ifp_frame *frame)
 		if (!err)
 			all->edges[all->edge_count++] = samples.edges[i];
 	}
-	return err ? err : take_collectives(member, &samples);
+	if (!err)
+		err = take_collectives(member, &samples);
+	return err ? err : take_suspensions(member, &samples);
 }
 
 static int take_block(struct ifp_run *run, uint64_t i, const struct ifp_frame *frame)

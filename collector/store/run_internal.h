@@ -20,7 +20,7 @@ struct ifp_run_block {
 struct ifp_run_member {
 	struct ifp_run_rank seen;
 	struct ifp_clock_samples samples; /* of all CLOCK frames, tuples in order of time */
-	size_t tuple_capacity, edge_capacity, collective_capacity;
+	size_t tuple_capacity, edge_capacity, collective_capacity, suspension_capacity;
 	struct ifp_run_block *blocks;
 	uint32_t block_count;
 	size_t block_capacity;

@@ -131,7 +131,8 @@ def read_index(payload):
 
 def read_clock(payload):
     cursor = Cursor(payload)
-    assert cursor.u8() == 1
+    version = cursor.u8()
+    assert version in (1, 2, 3)
     tuples, last = [], [0, 0, 0]
     for _ in range(cursor.varint()):
         last = [(value + cursor.svarint()) & MASK64 for value in last]
@@ -141,8 +142,24 @@ def read_clock(payload):
         edge = [cursor.varint() for _ in range(4)]
         edge += [cursor.svarint() for _ in range(6)]
         edges.append(tuple(edge + [cursor.varint()]))
+    if version >= 2:
+        _skip_collectives(cursor)
+    for _ in range(cursor.varint() if version >= 3 else 0):  # suspensions
+        for _ in range(4):
+            cursor.svarint()
     assert cursor.done()
     return tuples, edges
+
+
+def _skip_collectives(cursor):
+    cursor.varint()  # how many more there were
+    for _ in range(cursor.varint()):  # looks
+        cursor.bytes(16)
+        cursor.varint()
+    for _ in range(cursor.varint()):
+        cursor.varint()
+        for _ in range(3):
+            cursor.svarint()
 
 
 def _sections(cursor):

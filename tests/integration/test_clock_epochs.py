@@ -13,6 +13,8 @@ import archive_format as fmt
 from harness import AGENT, BUILD, TestCase, export, mpirun, report
 
 APART_S = 137  # rank r's clock is r times as much ahead
+SUSPENDED_S = 2
+SUSPENDED_CLOCK = BUILD / "tests" / "suspended_clock.so"
 MARKER = BUILD / "tests" / "marker"
 RAW, TSC = 0, 2  # enum ifp_clock_domain
 
@@ -35,8 +37,8 @@ EDGES = {2: 1, 4: 4, 8: 12}  # of a hypercube over so many clocks
 
 @unittest.skipUnless(os.geteuid() == 0, "a time namespace needs root")
 class ClockEpochs(TestCase):
-    def job(self, ranks, *program, interval="200ms", options=()):
-        script = (f'exec unshare -T --monotonic "$((OMPI_COMM_WORLD_RANK * {APART_S}))" '
+    def job(self, ranks, *program, interval="200ms", options=(), before=""):
+        script = (f'{before} exec unshare -T --monotonic "$((OMPI_COMM_WORLD_RANK * {APART_S}))" '
                   f'"{AGENT}" -o "{self.output}" --clock-interval {interval} '
                   f'{" ".join(options)} -- "$@"')
         result = mpirun(ranks, ["sh", "-c", script, "sh", *program])
@@ -83,12 +85,12 @@ class ClockEpochs(TestCase):
         self.assertEqual(max(clock["epochs"] for clock in clocks), len(self.epochs))
         self.assertMarksLieTrue(self.marks(8), clocks)
 
-    def assertMarksLieTrue(self, marks, clocks):
+    def assertMarksLieTrue(self, marks, clocks, count=2500):
         """All ranks' marks lie on rank 0's line from ticks to time, within their bounds."""
         (first_ticks, first_us), (last_ticks, last_us) = marks[0][0], marks[0][-1]
         us_per_tick = (last_us - first_us) / (last_ticks - first_ticks)
         for rank, clock in enumerate(clocks):
-            self.assertEqual(len(marks[rank]), 2500)
+            self.assertEqual(len(marks[rank]), count)
             for ticks, us in marks[rank]:
                 error_us = us - first_us - (ticks - first_ticks) * us_per_tick
                 # RAW itself bends against the TSC by some ns between two readings
@@ -104,6 +106,30 @@ class ClockEpochs(TestCase):
         self.assertGreaterEqual(len(self.epochs), 3)
         self.assertTruthInEveryEdge()
         self.assertEqual(report(self.output)["clocks"][1]["over"], "mpi")
+
+    def test_machine_that_was_suspended_goes_on_where_it_belongs(self):
+        """Rank 1's RAW stands still while its agent is stopped; BOOTTIME and REALTIME go on.
+
+        Exchanges that were less than 3 s away from it are left out.
+        """
+        lag = self.folder / "lag"
+        lag.write_bytes(bytes(8))
+        before = (f'[ "$OMPI_COMM_WORLD_RANK" = 0 ] || export SUSPENDED_CLOCK="{lag}" '
+                  f'LD_PRELOAD="{SUSPENDED_CLOCK}" '
+                  f'ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0";')
+        nanoseconds = "".join(f"\\{byte:03o}" for byte in (SUSPENDED_S * 10**9).to_bytes(8, "little"))
+        program = (f'"{MARKER}" 5000; if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then kill -STOP $PPID; '
+                   f'sleep {SUSPENDED_S}; printf "{nanoseconds}" 1<>"{lag}"; kill -CONT $PPID; fi; '
+                   f'"{MARKER}" 6000')
+        self.job(2, "sh", "-c", program, before=before)
+        offsets = [(low, high) for found in self.epochs.values() for *_, low, high in found]
+        for ahead_s in (APART_S, APART_S - SUSPENDED_S):
+            self.assertTrue([1 for low, high in offsets if low <= ahead_s * 10**9 <= high], ahead_s)
+        found = report(self.output)
+        self.assertEqual([(row["rank"], row["count"]) for row in found["ledger"]
+                          if row["what"] == "clock-suspended"], [(1, 1)])
+        self.assertLess(found["clocks"][1]["bound_ns"], SUSPENDED_S * 10**9 / 1000)
+        self.assertMarksLieTrue(self.marks(2), found["clocks"], count=11000)
 
     def test_agent_that_stands_still_holds_up_neither_the_others_nor_the_end(self):
         self.job(4, MARKER, 6000, "stop-agent", 2)

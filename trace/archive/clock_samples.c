@@ -9,10 +9,12 @@
 
 #define SAMPLES_VERSION 1
 #define COLLECTIVES_VERSION 2 /* the same, and collectives behind it */
+#define SUSPENSIONS_VERSION 3 /* the same, and suspensions behind these */
 #define TUPLE_MIN_BYTES 4u
 #define EDGE_MIN_BYTES 11u
 #define LOOK_MIN_BYTES 17u
 #define COLLECTIVE_MIN_BYTES 4u
+#define SUSPENSION_MIN_BYTES 4u
 
 /* Stamps are stored as differences to the tuple before; wrapping, so that any value is possible. */
 static int64_t minus(uint64_t a, uint64_t b)
@@ -96,17 +98,35 @@ static void encode_edge(const struct ifp_clock_edge *e, struct ifp_buf *payload)
 	ifp_buf_append_varint(payload, e->over_mpi);
 }
 
-static bool has_collectives(const struct ifp_clock_samples *samples)
+static void encode_suspensions(const struct ifp_clock_samples *samples, struct ifp_buf *payload)
 {
-	return samples->collective_count || samples->collectives_left_out;
+	ifp_buf_append_varint(payload, samples->suspension_count);
+	for (uint32_t i = 0; i < samples->suspension_count; i++) {
+		const struct ifp_clock_suspension *s = &samples->suspensions[i];
+
+		ifp_buf_append_svarint(payload, s->after_raw_ns);
+		ifp_buf_append_svarint(
+			payload, minus((uint64_t)s->before_raw_ns, (uint64_t)s->after_raw_ns));
+		ifp_buf_append_svarint(payload, s->low_ns);
+		ifp_buf_append_svarint(payload, minus((uint64_t)s->high_ns, (uint64_t)s->low_ns));
+	}
+}
+
+/* The first that has all that there is. */
+static uint8_t version_of(const struct ifp_clock_samples *samples)
+{
+	if (samples->suspension_count)
+		return SUSPENSIONS_VERSION;
+	return samples->collective_count || samples->collectives_left_out ? COLLECTIVES_VERSION
+									  : SAMPLES_VERSION;
 }
 
 void ifp_clock_samples_encode(const struct ifp_clock_samples *samples, struct ifp_buf *payload)
 {
 	struct ifp_clock_tuple last = {0};
+	uint8_t version = version_of(samples);
 
-	ifp_buf_append_u8(
-		payload, has_collectives(samples) ? COLLECTIVES_VERSION : SAMPLES_VERSION);
+	ifp_buf_append_u8(payload, version);
 	ifp_buf_append_varint(payload, samples->tuple_count);
 	for (uint32_t i = 0; i < samples->tuple_count; i++) {
 		const struct ifp_clock_tuple *t = &samples->tuples[i];
@@ -121,8 +141,10 @@ void ifp_clock_samples_encode(const struct ifp_clock_samples *samples, struct if
 	ifp_buf_append_varint(payload, samples->edge_count);
 	for (uint32_t i = 0; i < samples->edge_count; i++)
 		encode_edge(&samples->edges[i], payload);
-	if (has_collectives(samples))
+	if (version >= COLLECTIVES_VERSION)
 		encode_collectives(samples, payload);
+	if (version >= SUSPENSIONS_VERSION)
+		encode_suspensions(samples, payload);
 }
 
 /* A number of elements that the bytes left can hold, so that it is safe to allocate for them. */
@@ -226,15 +248,33 @@ static int read_collectives(struct ifp_cursor *cursor, struct ifp_clock_samples 
 	return 0;
 }
 
+static int read_suspensions(struct ifp_cursor *cursor, struct ifp_clock_samples *samples)
+{
+	samples->suspension_count = read_count(cursor, SUSPENSION_MIN_BYTES);
+	samples->suspensions =
+		calloc((size_t)samples->suspension_count + 1, sizeof(*samples->suspensions));
+	if (!samples->suspensions)
+		return ifp_fail(-ENOMEM, "read %u suspensions", samples->suspension_count);
+	for (uint32_t i = 0; i < samples->suspension_count; i++) {
+		struct ifp_clock_suspension *s = &samples->suspensions[i];
+
+		s->after_raw_ns = ifp_cursor_svarint(cursor);
+		s->before_raw_ns = plus(s->after_raw_ns, ifp_cursor_svarint(cursor));
+		s->low_ns = ifp_cursor_svarint(cursor);
+		s->high_ns = plus(s->low_ns, ifp_cursor_svarint(cursor));
+	}
+	return 0;
+}
+
 int ifp_clock_samples_decode(const void *payload, size_t len_bytes, struct ifp_clock_samples *out)
 {
 	IFP_CLEANUP(ifp_clock_samples_free) struct ifp_clock_samples samples = {0};
 	struct ifp_cursor cursor = ifp_cursor(payload, len_bytes);
 	uint8_t version = ifp_cursor_u8(&cursor);
 
-	if (!cursor.failed && version != SAMPLES_VERSION && version != COLLECTIVES_VERSION)
-		return ifp_fail(-EBADMSG, "clock samples of version %u, not %u or %u", version,
-			SAMPLES_VERSION, COLLECTIVES_VERSION);
+	if (!cursor.failed && (version < SAMPLES_VERSION || version > SUSPENSIONS_VERSION))
+		return ifp_fail(-EBADMSG, "clock samples of version %u, not %u to %u", version,
+			SAMPLES_VERSION, SUSPENSIONS_VERSION);
 	samples.tuple_count = read_count(&cursor, TUPLE_MIN_BYTES);
 	samples.tuples = calloc((size_t)samples.tuple_count + 1, sizeof(*samples.tuples));
 	if (!samples.tuples)
@@ -245,7 +285,9 @@ int ifp_clock_samples_decode(const void *payload, size_t len_bytes, struct ifp_c
 	if (!samples.edges)
 		return ifp_fail(-ENOMEM, "read %u clock edges", samples.edge_count);
 	read_edges(&cursor, &samples);
-	if (version == COLLECTIVES_VERSION && read_collectives(&cursor, &samples))
+	if (version >= COLLECTIVES_VERSION && read_collectives(&cursor, &samples))
+		return -ENOMEM;
+	if (version >= SUSPENSIONS_VERSION && read_suspensions(&cursor, &samples))
 		return -ENOMEM;
 	if (cursor.failed || cursor.position_bytes != len_bytes)
 		return ifp_fail(-EBADMSG, "clock samples are malformed near byte %zu of %zu",
@@ -260,5 +302,6 @@ void ifp_clock_samples_free(struct ifp_clock_samples *samples)
 	free(samples->tuples);
 	free(samples->edges);
 	free(samples->collectives);
+	free(samples->suspensions);
 	*samples = (struct ifp_clock_samples){0};
 }

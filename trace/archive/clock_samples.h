@@ -41,6 +41,15 @@ struct ifp_clock_collective {
 	uint32_t members; /* of the group; 0 = not known */
 };
 
+/*
+ * The machine was suspended: RAW stood still, somewhere between two readings of it, for so long as
+ * CLOCK_BOOTTIME tells.
+ */
+struct ifp_clock_suspension {
+	int64_t after_raw_ns, before_raw_ns; /* these readings */
+	int64_t low_ns, high_ns;	     /* how long, between them */
+};
+
 struct ifp_clock_samples {
 	struct ifp_clock_tuple *tuples;
 	uint32_t tuple_count;
@@ -49,6 +58,8 @@ struct ifp_clock_samples {
 	struct ifp_clock_collective *collectives; /* by enter_ns */
 	uint32_t collective_count;
 	uint64_t collectives_left_out; /* beyond the limit of the import */
+	struct ifp_clock_suspension *suspensions; /* in order of time */
+	uint32_t suspension_count;
 };
 
 void ifp_clock_samples_encode(const struct ifp_clock_samples *samples, struct ifp_buf *payload);

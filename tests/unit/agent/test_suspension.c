@@ -24,10 +24,12 @@ static void test_time_spent_suspended_is_found(void **state)
 	look(&suspension, 102 * S, 3605 * S, 100);
 	look(&suspension, 103 * S, 3605 * S, 100);
 	assert_int_equal(suspension.count, 1);
-	assert_in_range(suspension.total_ns, 5 * S - 200, 5 * S);
+	assert_int_equal(suspension.last_low_ns, 5 * S - 100);
+	assert_int_equal(suspension.last_high_ns, 5 * S + 100);
 	look(&suspension, 104 * S, 3605 * S + 20 * MS, 100);
 	assert_int_equal(suspension.count, 2);
-	assert_in_range(suspension.total_ns, 5 * S + 20 * MS - 400, 5 * S + 20 * MS);
+	assert_int_equal(suspension.last_low_ns, 20 * MS - 100);
+	assert_int_equal(suspension.last_high_ns, 20 * MS + 100);
 }
 
 /* On a busy machine a thread may lose the processor between the readings, the first time, too. */

@@ -84,6 +84,31 @@ static void collectives_come_back(void **state)
 }
 
 /* Archives without collectives are what they were before there were any. */
+static struct ifp_clock_suspension suspensions[] = {
+	{.after_raw_ns = 5000, .before_raw_ns = 6000, .low_ns = 100, .high_ns = 120},
+	{.after_raw_ns = INT64_MIN, .before_raw_ns = INT64_MAX, .low_ns = -1, .high_ns = INT64_MIN},
+};
+
+static void suspensions_come_back(void **state)
+{
+	IFP_CLEANUP_BUF struct ifp_buf buf = {0};
+	struct ifp_clock_samples all = samples, out;
+
+	(void)state;
+	all.suspensions = suspensions;
+	all.suspension_count = 2;
+	ifp_clock_samples_encode(&all, &buf);
+	assert_int_equal(buf.data[0], 3);
+	assert_ok(ifp_clock_samples_decode(buf.data, buf.len_bytes, &out));
+	assert_int_equal(out.edge_count, 1);
+	assert_int_equal(out.collective_count, 0);
+	assert_int_equal(out.suspension_count, 2);
+	assert_memory_equal(out.suspensions, suspensions, sizeof(suspensions));
+	ifp_clock_samples_free(&out);
+	assert_int_equal(ifp_clock_samples_decode(buf.data, buf.len_bytes - 1, &out), -EBADMSG);
+	ifp_error_clear();
+}
+
 static void without_collectives_the_version_is_the_first(void **state)
 {
 	IFP_CLEANUP_BUF struct ifp_buf buf = {0};
@@ -129,6 +154,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_come_back),
 		cmocka_unit_test(collectives_come_back),
+		cmocka_unit_test(suspensions_come_back),
 		cmocka_unit_test(without_collectives_the_version_is_the_first),
 		cmocka_unit_test(no_samples_are_valid),
 		cmocka_unit_test(cut_longer_and_lying_payloads_are_refused),
