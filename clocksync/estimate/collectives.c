@@ -109,6 +109,8 @@ static void look_at(struct aligner *a, uint32_t k, uint32_t level)
 	uint32_t n = 0;
 
 	a->at_ns[k] = a->last_ns[k] = UNKNOWN;
+	if (!instance->joint)
+		return;
 	for (uint32_t i = 0; i < instance->count; i++) {
 		const struct ifp_trend *trend = &a->ranks[parts[i].rank].trend;
 		int64_t at_ns = parts[i].exit_ns, came_ns;

@@ -4,11 +4,11 @@
  * Pure: matched collectives in, an offset with sigma and certified limits for each rank out.
  *
  * In an operation of all with all nobody ends before the last one has begun: enter_j <= exit_i in
- * true time, for all ranks i and j of it. That certifies: around the estimated line the true offset
- * lies within limits that each operation narrows, and that open with the assumed drift away from
- * it; what is known of one rank bounds the next, until nothing changes. The line itself comes from
- * the ends (trend.h): they lie within microseconds of each other, which the certificate does not
- * know.
+ * true time, for all ranks i and j of it; in a broadcast, a reduce or a send for some of them. That
+ * certifies: around the estimated line the true offset lies within limits that each operation
+ * narrows, and that open with the assumed drift away from it; what is known of one rank bounds the
+ * next, until nothing changes. The line itself comes from the ends of the operations of all with
+ * all (trend.h): they lie within microseconds of each other, which the certificate does not know.
  *
  * Assumed is that a clock's rate stays within IFP_CLOCK_DRIFT_PPM (and four sigma of the rate) of
  * the line's, and that it is not set by less than trend.h can see. Private to clocksync/estimate.
@@ -37,7 +37,7 @@ void ifp_aligned_ranks_free(struct ifp_aligned_rank *ranks, uint32_t rank_count)
 /* The line's offset at a moment of job time, by the piece that the moment is in or nearest to. */
 int64_t ifp_trend_offset(const struct ifp_trend *trend, int64_t at_ns);
 
-/* at_ns of an instance of which no rank is aligned. */
+/* at_ns of an instance of which no rank is aligned, or that does not end at one moment. */
 #define IFP_INSTANCE_UNPLACED INT64_MIN
 
 /*

@@ -21,8 +21,9 @@
 /* A part as the lines at hand place it. */
 struct placed {
 	int64_t enter_ns, exit_ns;
-	bool left;    /* false: it ended while the clock was set, before or behind that */
-	bool entered; /* false: its clock may have been set since it came */
+	int64_t ended_ns; /* in the piece that its end belongs to */
+	bool left;	  /* false: it ended while the clock was set, before or behind that */
+	bool entered;	  /* false: its clock may have been set since it came */
 };
 
 struct certifier {
@@ -76,6 +77,7 @@ static struct placed place(
 	struct placed placed;
 	int64_t guess_ns;
 
+	placed.ended_ns = at_ns;
 	placed.exit_ns = part->exit_ns - ifp_trend_offset(trend, at_ns);
 	guess_ns = placed.exit_ns - (part->exit_ns - part->enter_ns);
 	placed.enter_ns = part->enter_ns - ifp_trend_offset(trend, guess_ns);
@@ -93,18 +95,61 @@ static struct placed place(
 	return placed;
 }
 
+/* Whether a stamp lies between the ends of a piece; only then it cannot be of another one, too. */
+static bool is_within(const struct ifp_trend *trend, uint32_t first, uint32_t last, int64_t stamp)
+{
+	const struct ifp_trend_point *p = &trend->points[first], *q = &trend->points[last];
+
+	return (first == 0 && last + 1 == trend->count) ||
+	       (stamp >= p->at_ns + p->offset_ns && stamp <= q->at_ns + q->offset_ns);
+}
+
+/*
+ * When a part ended that no other part ended with. False where the clock was set and the stamp may
+ * be of before or of behind that.
+ */
+static bool find_end(const struct ifp_trend *trend, int64_t stamp, int64_t *at_ns)
+{
+	uint32_t pieces = 0, first, last;
+	int64_t guess_ns;
+
+	for (first = 0; first < trend->count; first = last + 1) {
+		last = trend->points[first].piece_last;
+		if (!is_within(trend, first, last, stamp))
+			continue;
+		/* rates are so small that the second guess is exact */
+		guess_ns = stamp - trend->points[first].offset_ns;
+		guess_ns = stamp - ifp_trend_offset(trend, guess_ns);
+		*at_ns = stamp - ifp_trend_offset(trend, guess_ns);
+		pieces++;
+	}
+	if (!trend->count)
+		*at_ns = stamp;
+	return pieces == 1 || !trend->count;
+}
+
+static struct placed place_part(
+	const struct certifier *c, const struct ifp_instance_part *part, int64_t at_ns)
+{
+	const struct ifp_trend *trend = &c->ranks[part->rank].trend;
+	struct placed placed = {0};
+
+	if (!takes_part(c, part->rank))
+		return placed;
+	if (at_ns == IFP_INSTANCE_UNPLACED && !find_end(trend, part->exit_ns, &at_ns))
+		return placed;
+	return place(trend, part, at_ns);
+}
+
 static void place_all(struct certifier *c)
 {
 	for (uint32_t k = 0; k < c->instances->count; k++) {
 		const struct ifp_instance *instance = &c->instances->items[k];
 
-		for (size_t i = instance->first; i < instance->first + instance->count; i++) {
-			const struct ifp_instance_part *part = &c->instances->parts[i];
-
-			if (c->at_ns[k] != IFP_INSTANCE_UNPLACED && takes_part(c, part->rank))
-				c->placed[i] =
-					place(&c->ranks[part->rank].trend, part, c->at_ns[k]);
-		}
+		if (instance->joint && c->at_ns[k] == IFP_INSTANCE_UNPLACED)
+			continue;
+		for (size_t i = instance->first; i < instance->first + instance->count; i++)
+			c->placed[i] = place_part(c, &c->instances->parts[i], c->at_ns[k]);
 	}
 }
 
@@ -190,42 +235,58 @@ static void offer(struct two_best *two, int64_t value, uint32_t rank)
 }
 
 /*
- * x: a rank's true offset minus its line. From enter_j - x_j <= exit_i - x_i, for i other than j:
+ * x: a rank's true offset minus its line. From enter_j - x_j <= exit_i - x_i, for i that waits and
+ * j that is awaited, other than i:
  *   x_j >= enter_j - (exit_i - low_i)   and   x_i <= exit_i - (enter_j - high_j).
  */
+struct limits {
+	int64_t base_ns; /* that all are told from */
+	struct two_best ends, begins;
+};
+
+static void ask(const struct certifier *c, size_t i, struct limits *limits)
+{
+	const struct ifp_instance_part *part = &c->instances->parts[i];
+	const struct placed *p = &c->placed[i];
+	int64_t low, high;
+
+	if (!p->left || !is_asked(c, part->rank))
+		return;
+	low = limit_at(c, part->rank, p->ended_ns, p->exit_ns, -1);
+	if (low > -FAR && part->waits)
+		offer(&limits->ends, p->exit_ns - low - limits->base_ns, part->rank);
+	high = limit_at(c, part->rank, p->ended_ns, p->enter_ns, 1);
+	if (high < FAR && p->entered && part->awaited)
+		offer(&limits->begins, -(p->enter_ns - high - limits->base_ns), part->rank);
+}
+
+static void narrow_by(struct certifier *c, size_t i, const struct limits *limits)
+{
+	const struct ifp_instance_part *part = &c->instances->parts[i];
+	const struct placed *p = &c->placed[i];
+	uint32_t rank = part->rank;
+	int64_t end = limits->ends.rank == rank ? limits->ends.second : limits->ends.best;
+	int64_t begin = limits->begins.rank == rank ? limits->begins.second : limits->begins.best;
+
+	if (!p->left || !is_narrowed(c, rank))
+		return;
+	if (end < FAR && p->entered && part->awaited)
+		narrow(c, rank, p->ended_ns, p->enter_ns, p->enter_ns - limits->base_ns - end, -1);
+	if (begin < FAR && part->waits)
+		narrow(c, rank, p->ended_ns, p->exit_ns, p->exit_ns - limits->base_ns + begin, 1);
+}
+
 static void use(struct certifier *c, uint32_t k)
 {
 	const struct ifp_instance *instance = &c->instances->items[k];
-	struct two_best ends = {FAR, FAR, UINT32_MAX}, begins = {FAR, FAR, UINT32_MAX};
-	int64_t ended_ns = c->at_ns[k];
+	size_t first = instance->first, end = first + instance->count;
+	struct limits limits = {
+		c->placed[first].exit_ns, {FAR, FAR, UINT32_MAX}, {FAR, FAR, UINT32_MAX}};
 
-	for (size_t i = instance->first; i < instance->first + instance->count; i++) {
-		uint32_t rank = c->instances->parts[i].rank;
-		const struct placed *p = &c->placed[i];
-		int64_t low, high;
-
-		if (!is_asked(c, rank) || !p->left)
-			continue;
-		low = limit_at(c, rank, ended_ns, p->exit_ns, -1);
-		if (low > -FAR)
-			offer(&ends, p->exit_ns - low - ended_ns, rank);
-		high = limit_at(c, rank, ended_ns, p->enter_ns, 1);
-		if (high < FAR && p->entered)
-			offer(&begins, -(p->enter_ns - high - ended_ns), rank);
-	}
-	for (size_t i = instance->first; i < instance->first + instance->count; i++) {
-		uint32_t rank = c->instances->parts[i].rank;
-		const struct placed *p = &c->placed[i];
-		int64_t end = ends.rank == rank ? ends.second : ends.best;
-		int64_t begin = begins.rank == rank ? begins.second : begins.best;
-
-		if (!is_narrowed(c, rank) || !p->left)
-			continue;
-		if (end < FAR && p->entered)
-			narrow(c, rank, ended_ns, p->enter_ns, p->enter_ns - ended_ns - end, -1);
-		if (begin < FAR)
-			narrow(c, rank, ended_ns, p->exit_ns, p->exit_ns - ended_ns + begin, 1);
-	}
+	for (size_t i = first; i < end; i++)
+		ask(c, i, &limits);
+	for (size_t i = first; i < end; i++)
+		narrow_by(c, i, &limits);
 }
 
 /* From one point to the next of the same piece. */
@@ -275,10 +336,8 @@ static bool contradicts(const struct ifp_aligned_rank *rank)
 static uint32_t pass(struct certifier *c)
 {
 	c->changed = false;
-	for (uint32_t k = 0; k < c->instances->count; k++) {
-		if (c->at_ns[k] != IFP_INSTANCE_UNPLACED)
-			use(c, k);
-	}
+	for (uint32_t k = 0; k < c->instances->count; k++)
+		use(c, k);
 	for (uint32_t r = 0; r < c->rank_count; r++) {
 		if (!is_narrowed(c, r))
 			continue;

@@ -204,20 +204,33 @@ static const struct ifp_clock_collective *beside(
 	return series->items[k];
 }
 
+static bool waits(const struct ifp_clock_collective *c)
+{
+	return c->role == IFP_CLOCK_WITH_ALL || c->role == IFP_CLOCK_WAITS;
+}
+
+static bool is_awaited(const struct ifp_clock_collective *c)
+{
+	return c->role == IFP_CLOCK_WITH_ALL || c->role == IFP_CLOCK_AWAITED;
+}
+
 /* A group that is not here as a whole is used as well: what holds for all holds for some. */
 static void take_group(const struct series *series, uint32_t count, struct ifp_instances *out)
 {
 	for (uint32_t i = 0; i < series->count; i++) {
 		struct ifp_instance *instance = &out->items[out->count];
 
-		*instance = (struct ifp_instance){series->items[i]->kind, out->part_count, 0};
+		*instance = (struct ifp_instance){
+			series->items[i]->kind, out->part_count, 0, .joint = true};
 		for (uint32_t s = 0; s < count; s++) {
 			const struct ifp_clock_collective *part = beside(series, series + s, i);
 
-			if (part)
-				out->parts[instance->first + instance->count++] =
-					(struct ifp_instance_part){
-						series[s].rank, part->enter_ns, part->exit_ns};
+			if (!part)
+				continue;
+			out->parts[instance->first + instance->count++] =
+				(struct ifp_instance_part){series[s].rank, is_awaited(part),
+					waits(part), part->enter_ns, part->exit_ns};
+			instance->joint = instance->joint && part->role == IFP_CLOCK_WITH_ALL;
 		}
 		if (instance->count < 2)
 			continue;

@@ -11,19 +11,23 @@
 
 #include "clocksync/estimate/map.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* In true time: exit_ns of every part that waits >= enter_ns of every part that is awaited. */
 struct ifp_instance_part {
 	uint32_t rank; /* index into the array of ranks */
+	bool awaited, waits;
 	int64_t enter_ns, exit_ns;
 };
 
-/* One operation, of two ranks at least: parts[first] to parts[first + count - 1]. */
+/* One operation, of two ranks at least: parts[first] to parts[first + count - 1], by rank. */
 struct ifp_instance {
 	uint64_t kind;
 	size_t first;
 	uint32_t count;
+	bool joint; /* all are awaited and wait: it ends at nearly one moment */
 };
 
 struct ifp_instances {

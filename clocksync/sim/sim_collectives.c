@@ -16,6 +16,8 @@ struct operation {
 	bool waits;
 	uint32_t first, stride, count; /* its ranks */
 	uint64_t group;
+	enum form { TO_ALL, BROADCAST, REDUCE } form;
+	uint32_t root; /* of the two last */
 };
 
 struct maker {
@@ -38,7 +40,20 @@ static double exponential(struct ifp_sim *sim)
 	return -log(1 - ifp_sim_random(sim));
 }
 
-/* When a rank leaves, after the last one has come. */
+/* What a rank waits for; last_ns: when the last one has come. */
+static int64_t wait_for(
+	const struct maker *m, const struct operation *op, uint32_t rank, int64_t last_ns)
+{
+	int64_t own_ns = m->enter_ns[rank], root_ns = m->enter_ns[op->root];
+
+	if (!op->waits)
+		return own_ns;
+	if (op->form == TO_ALL || (op->form == REDUCE && rank == op->root))
+		return last_ns;
+	return op->form == BROADCAST && root_ns > own_ns ? root_ns : own_ns;
+}
+
+/* When a rank leaves, after what it waits for. */
 static int64_t leave(struct maker *m, const struct operation *op, uint32_t rank, int64_t last_ns)
 {
 	const struct ifp_sim_program *p = m->program;
@@ -49,9 +64,14 @@ static int64_t leave(struct maker *m, const struct operation *op, uint32_t rank,
 
 	if (ifp_sim_random(m->sim) < p->outlier_share)
 		after += 10 * transfer * ifp_sim_random(m->sim);
-	if (!op->waits)
-		return m->enter_ns[rank] + (int64_t)after;
-	return last_ns + (int64_t)after;
+	return wait_for(m, op, rank, last_ns) + (int64_t)after;
+}
+
+static enum ifp_clock_role role_of(const struct operation *op, uint32_t rank)
+{
+	if (op->form == TO_ALL)
+		return IFP_CLOCK_WITH_ALL;
+	return (rank == op->root) == (op->form == BROADCAST) ? IFP_CLOCK_AWAITED : IFP_CLOCK_WAITS;
 }
 
 static void record(struct maker *m, const struct operation *op, uint32_t rank, int64_t leave_ns)
@@ -65,7 +85,8 @@ static void record(struct maker *m, const struct operation *op, uint32_t rank, i
 		.enter_ns = ifp_sim_trace_stamp(clock, (ifp_true_ns){m->enter_ns[rank]}),
 		.exit_ns = ifp_sim_trace_stamp(clock, (ifp_true_ns){leave_ns}),
 		.group = op->group,
-		.kind = op->kind + 1,
+		.kind = op->kind + 1 + op->form * IFP_SIM_KINDS,
+		.role = role_of(op, rank),
 		.step = op->number / m->program->per_step + 1,
 		.members = op->count};
 }
@@ -95,6 +116,15 @@ static int64_t perform(struct maker *m, const struct operation *op)
 	return last_ns;
 }
 
+static void choose_form(struct maker *m, struct operation *op)
+{
+	op->form = TO_ALL;
+	if (m->program->directed_share == 0 || ifp_sim_random(m->sim) >= m->program->directed_share)
+		return;
+	op->form = op->number % 2 ? BROADCAST : REDUCE;
+	op->root = op->first + op->stride * (uint32_t)(ifp_sim_random(m->sim) * op->count);
+}
+
 static void perform_all(struct maker *m, ifp_true_ns *ends)
 {
 	const struct ifp_sim_program *p = m->program;
@@ -112,6 +142,7 @@ static void perform_all(struct maker *m, ifp_true_ns *ends)
 		int64_t last_ns = 0;
 
 		if (!p->group_ranks || k % 2) {
+			choose_form(m, &op);
 			last_ns = perform(m, &op);
 		} else {
 			for (uint32_t first = 0; first < ranks; first += p->group_ranks) {
@@ -119,6 +150,7 @@ static void perform_all(struct maker *m, ifp_true_ns *ends)
 				op.group = 2 + first;
 				op.count = ranks - first < p->group_ranks ? ranks - first
 									  : p->group_ranks;
+				choose_form(m, &op);
 				last_ns = perform(m, &op);
 			}
 		}

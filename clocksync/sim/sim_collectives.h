@@ -21,6 +21,9 @@ struct ifp_sim_program {
 	/* Ranks per group; every other operation is of such a group, the rest of all ranks. 0: all
 	 * are of all ranks. */
 	uint32_t group_ranks;
+	/* Of all operations: every other one a broadcast, the rest reduces, from and to any rank.
+	 * Only those wait that must. */
+	double directed_share;
 	uint32_t ragged; /* traces begin and end up to so many operations later and earlier */
 	/* A fault: one in four operations does not wait for the last rank (a broadcast, say). */
 	bool some_do_not_wait;

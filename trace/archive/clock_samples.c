@@ -10,6 +10,7 @@
 #define SAMPLES_VERSION 1
 #define COLLECTIVES_VERSION 2 /* the same, and collectives behind it */
 #define SUSPENSIONS_VERSION 3 /* the same, and suspensions behind these */
+#define ROLES_VERSION 4	      /* the same, and looks have roles */
 #define TUPLE_MIN_BYTES 4u
 #define EDGE_MIN_BYTES 11u
 #define LOOK_MIN_BYTES 17u
@@ -30,7 +31,7 @@ static int64_t plus(int64_t a, int64_t b)
 /* What many collectives have in common. */
 struct look {
 	uint64_t group, kind;
-	uint64_t members;
+	uint64_t members, role;
 };
 
 /* The number of each collective's look, in order of their first use. */
@@ -41,7 +42,7 @@ static int find_looks(
 
 	for (uint32_t i = 0; i < samples->collective_count && !err; i++) {
 		const struct ifp_clock_collective *c = &samples->collectives[i];
-		struct look look = {c->group, c->kind, c->members};
+		struct look look = {c->group, c->kind, c->members, c->role};
 
 		err = ifp_intern(
 			looks, (struct ifp_str){(const char *)&look, sizeof(look)}, &look_of[i]);
@@ -49,7 +50,8 @@ static int find_looks(
 	return err;
 }
 
-static void encode_collectives(const struct ifp_clock_samples *samples, struct ifp_buf *payload)
+static void encode_collectives(
+	const struct ifp_clock_samples *samples, bool roles, struct ifp_buf *payload)
 {
 	IFP_CLEANUP_INTERN struct ifp_intern looks = {0};
 	IFP_CLEANUP_FREE uint32_t *look_of =
@@ -69,6 +71,8 @@ static void encode_collectives(const struct ifp_clock_samples *samples, struct i
 		ifp_buf_append_u64(payload, look.group);
 		ifp_buf_append_u64(payload, look.kind);
 		ifp_buf_append_varint(payload, look.members);
+		if (roles)
+			ifp_buf_append_varint(payload, look.role);
 	}
 	ifp_buf_append_varint(payload, samples->collective_count);
 	for (uint32_t i = 0; i < samples->collective_count; i++) {
@@ -115,6 +119,10 @@ static void encode_suspensions(const struct ifp_clock_samples *samples, struct i
 /* The first that has all that there is. */
 static uint8_t version_of(const struct ifp_clock_samples *samples)
 {
+	for (uint32_t i = 0; i < samples->collective_count; i++) {
+		if (samples->collectives[i].role != IFP_CLOCK_WITH_ALL)
+			return ROLES_VERSION;
+	}
 	if (samples->suspension_count)
 		return SUSPENSIONS_VERSION;
 	return samples->collective_count || samples->collectives_left_out ? COLLECTIVES_VERSION
@@ -142,7 +150,7 @@ void ifp_clock_samples_encode(const struct ifp_clock_samples *samples, struct if
 	for (uint32_t i = 0; i < samples->edge_count; i++)
 		encode_edge(&samples->edges[i], payload);
 	if (version >= COLLECTIVES_VERSION)
-		encode_collectives(samples, payload);
+		encode_collectives(samples, version >= ROLES_VERSION, payload);
 	if (version >= SUSPENSIONS_VERSION)
 		encode_suspensions(samples, payload);
 }
@@ -202,7 +210,7 @@ static void read_edges(struct ifp_cursor *cursor, struct ifp_clock_samples *samp
 	}
 }
 
-static struct look *read_looks(struct ifp_cursor *cursor, uint32_t *count)
+static struct look *read_looks(struct ifp_cursor *cursor, bool roles, uint32_t *count)
 {
 	struct look *looks;
 
@@ -212,18 +220,22 @@ static struct look *read_looks(struct ifp_cursor *cursor, uint32_t *count)
 		looks[i].group = ifp_cursor_u64(cursor);
 		looks[i].kind = ifp_cursor_u64(cursor);
 		looks[i].members = read_u32(cursor);
+		looks[i].role = roles ? read_u32(cursor) : IFP_CLOCK_WITH_ALL;
+		if (looks[i].role > IFP_CLOCK_LOOSE)
+			cursor->failed = true;
 	}
 	return looks;
 }
 
-static int read_collectives(struct ifp_cursor *cursor, struct ifp_clock_samples *samples)
+static int read_collectives(
+	struct ifp_cursor *cursor, bool roles, struct ifp_clock_samples *samples)
 {
 	IFP_CLEANUP_FREE struct look *looks = NULL;
 	struct ifp_clock_collective last = {0};
 	uint32_t look_count;
 
 	samples->collectives_left_out = ifp_cursor_varint(cursor);
-	looks = read_looks(cursor, &look_count);
+	looks = read_looks(cursor, roles, &look_count);
 	samples->collective_count = read_count(cursor, COLLECTIVE_MIN_BYTES);
 	samples->collectives =
 		calloc((size_t)samples->collective_count + 1, sizeof(*samples->collectives));
@@ -240,6 +252,7 @@ static int read_collectives(struct ifp_cursor *cursor, struct ifp_clock_samples 
 		c->group = looks[look].group;
 		c->kind = looks[look].kind;
 		c->members = (uint32_t)looks[look].members;
+		c->role = (enum ifp_clock_role)looks[look].role;
 		c->enter_ns = plus(last.enter_ns, ifp_cursor_svarint(cursor));
 		c->exit_ns = plus(c->enter_ns, ifp_cursor_svarint(cursor));
 		c->step = plus(last.step, ifp_cursor_svarint(cursor));
@@ -272,9 +285,9 @@ int ifp_clock_samples_decode(const void *payload, size_t len_bytes, struct ifp_c
 	struct ifp_cursor cursor = ifp_cursor(payload, len_bytes);
 	uint8_t version = ifp_cursor_u8(&cursor);
 
-	if (!cursor.failed && (version < SAMPLES_VERSION || version > SUSPENSIONS_VERSION))
+	if (!cursor.failed && (version < SAMPLES_VERSION || version > ROLES_VERSION))
 		return ifp_fail(-EBADMSG, "clock samples of version %u, not %u to %u", version,
-			SAMPLES_VERSION, SUSPENSIONS_VERSION);
+			SAMPLES_VERSION, ROLES_VERSION);
 	samples.tuple_count = read_count(&cursor, TUPLE_MIN_BYTES);
 	samples.tuples = calloc((size_t)samples.tuple_count + 1, sizeof(*samples.tuples));
 	if (!samples.tuples)
@@ -285,7 +298,8 @@ int ifp_clock_samples_decode(const void *payload, size_t len_bytes, struct ifp_c
 	if (!samples.edges)
 		return ifp_fail(-ENOMEM, "read %u clock edges", samples.edge_count);
 	read_edges(&cursor, &samples);
-	if (version >= COLLECTIVES_VERSION && read_collectives(&cursor, &samples))
+	if (version >= COLLECTIVES_VERSION &&
+		read_collectives(&cursor, version >= ROLES_VERSION, &samples))
 		return -ENOMEM;
 	if (version >= SUSPENSIONS_VERSION && read_suspensions(&cursor, &samples))
 		return -ENOMEM;

@@ -29,9 +29,22 @@ struct ifp_clock_edge {
 };
 
 /*
- * One operation in which nobody ends before the last one has begun (all-reduce, all-gather,
- * reduce-scatter, barrier), as one rank recorded it. What is equal on all of its ranks stands for
- * its identity; which one it is of many equal ones is found by comparing the ranks' series.
+ * What is certain of a rank's part in an operation: those that wait end no sooner than all that are
+ * awaited have begun.
+ */
+enum ifp_clock_role {
+	IFP_CLOCK_WITH_ALL, /* awaited, and waits: all-reduce, all-gather, reduce-scatter, barrier
+			     */
+	IFP_CLOCK_AWAITED,  /* the root of a broadcast or scatter, a sender; of a reduce or gather
+			     * all but the root */
+	IFP_CLOCK_WAITS,    /* the others of these */
+	IFP_CLOCK_LOOSE,    /* neither is known: it only has its place in the series */
+};
+
+/*
+ * One operation of several ranks, as one of them recorded it. What is equal on all of its ranks
+ * stands for its identity; which one it is of many equal ones is found by comparing the ranks'
+ * series.
  */
 struct ifp_clock_collective {
 	int64_t enter_ns, exit_ns; /* by the clock of the trace; exit >= enter */
@@ -39,6 +52,7 @@ struct ifp_clock_collective {
 	uint64_t kind;	  /* hash of what was done: name, size, type, by GPU or by host */
 	int64_t step;	  /* of torch.profiler, in which it ended; 0 = none */
 	uint32_t members; /* of the group; 0 = not known */
+	enum ifp_clock_role role;
 };
 
 /*

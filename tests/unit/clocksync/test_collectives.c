@@ -24,8 +24,11 @@ struct tally {
 	uint32_t looks, violations;
 	uint32_t within_three_sigma;
 	uint32_t steps, steps_found;
-	double error_over_bound;
+	double error_over_bound, log_bound;
 };
+
+/* What is told of operations that do not wait for all. */
+enum telling { WHAT_IS_TRUE, NOTHING, THE_OPPOSITE };
 
 /* Whenever the last rank had come to an operation, by the stamps of one rank's trace. */
 static void look_at_rank(const struct ifp_sim *sim, const struct ifp_clock_solution *solution,
@@ -53,6 +56,7 @@ static void look_at_rank(const struct ifp_sim *sim, const struct ifp_clock_solut
 		tally->violations += error_ns > bound_ns;
 		tally->within_three_sigma += (double)error_ns <= 3 * at.sigma_ns;
 		tally->error_over_bound += (double)error_ns / (double)bound_ns;
+		tally->log_bound += log((double)bound_ns);
 	}
 }
 
@@ -115,23 +119,49 @@ static uint32_t choose_moments(const struct ifp_sim *sim, ifp_true_ns *ends, uin
 	return kept;
 }
 
-static void run_job(uint64_t seed, double wander_ppm, bool some_do_not_wait, struct tally *tally)
+/* The roles in a trace, changed. */
+static void tell(struct ifp_sim *sim, enum telling telling)
+{
+	for (uint32_t r = 0; telling != WHAT_IS_TRUE && r < sim->node_count; r++) {
+		for (uint32_t i = 0; i < sim->samples[r].collective_count; i++) {
+			enum ifp_clock_role *role = &sim->samples[r].collectives[i].role;
+
+			if (*role == IFP_CLOCK_WITH_ALL)
+				continue;
+			*role = telling == NOTHING	     ? IFP_CLOCK_LOOSE
+				: *role == IFP_CLOCK_AWAITED ? IFP_CLOCK_WAITS
+							     : IFP_CLOCK_AWAITED;
+		}
+	}
+}
+
+struct job {
+	uint64_t seed;
+	double wander_ppm;
+	bool some_do_not_wait;
+	double directed_share;
+	enum telling telling;
+};
+
+static void run_job(const struct job *job, struct tally *tally)
 {
 	IFP_CLEANUP(ifp_sim_free) struct ifp_sim sim;
 	IFP_CLEANUP(ifp_clock_solution_free) struct ifp_clock_solution *solution = NULL;
-	uint32_t ranks = 2 + (uint32_t)(seed * 5 % 7), count;
+	uint32_t ranks = 2 + (uint32_t)(job->seed * 5 % 7), count;
 	struct ifp_sim_program program;
 
-	assert_int_equal(ifp_sim_new(seed, ranks, 1, &sim), 0);
+	assert_int_equal(ifp_sim_new(job->seed, ranks, 1, &sim), 0);
 	program = random_program(&sim);
-	program.some_do_not_wait = some_do_not_wait;
+	program.some_do_not_wait = job->some_do_not_wait;
+	program.directed_share = job->directed_share;
 	count = program.steps * program.per_step;
-	random_clocks(&sim, program.steps * program.step_ns, wander_ppm);
+	random_clocks(&sim, program.steps * program.step_ns, job->wander_ppm);
 
 	IFP_CLEANUP_FREE ifp_true_ns *ends = calloc(count, sizeof(*ends));
 
 	assert_non_null(ends);
 	assert_int_equal(ifp_sim_collectives(&sim, &program, ends), 0);
+	tell(&sim, job->telling);
 	assert_ok(ifp_clock_solve(sim.ranks, ranks, &solution));
 	count = choose_moments(&sim, ends, count);
 	for (uint32_t r = 1; r < ranks; r++)
@@ -139,16 +169,28 @@ static void run_job(uint64_t seed, double wander_ppm, bool some_do_not_wait, str
 	tally->jobs++;
 }
 
+/* The geometric mean: a few are as large as a clock was set by. */
+static double typical_bound_ns(const struct tally *tally)
+{
+	return exp(tally->log_bound / tally->looks);
+}
+
+static void print_tally(const struct tally *tally)
+{
+	printf("%u jobs, %u ranks, %u not aligned; %u moments, %u outside the bound, %.2f %% "
+	       "within "
+	       "three sigma, error / bound %.3f; %u steps, %u found; bound %.1f us\n",
+		tally->jobs, tally->ranks, tally->unaligned, tally->looks, tally->violations,
+		100.0 * tally->within_three_sigma / tally->looks,
+		tally->error_over_bound / tally->looks, tally->steps, tally->steps_found,
+		typical_bound_ns(tally) / US);
+}
+
 static void run_jobs(uint64_t jobs, double wander_ppm, bool some_do_not_wait, struct tally *tally)
 {
 	for (uint64_t seed = 1; seed <= jobs; seed++)
-		run_job(seed, wander_ppm, some_do_not_wait, tally);
-	printf("%u jobs, %u ranks, %u not aligned; %u moments, %u outside the bound, %.2f %% "
-	       "within "
-	       "three sigma, error / bound %.3f; %u steps, %u found\n",
-		tally->jobs, tally->ranks, tally->unaligned, tally->looks, tally->violations,
-		100.0 * tally->within_three_sigma / tally->looks,
-		tally->error_over_bound / tally->looks, tally->steps, tally->steps_found);
+		run_job(&(struct job){seed, wander_ppm, some_do_not_wait, 0, WHAT_IS_TRUE}, tally);
+	print_tally(tally);
 }
 
 static void the_truth_is_within_the_bound(void **state)
@@ -174,6 +216,40 @@ static void clocks_beyond_the_assumed_drift_are_noticed(void **state)
 	assert_true(tally.violations + tally.unaligned > 0);
 }
 
+/* A third of the operations are broadcasts and reduces. */
+static void run_directed_jobs(enum telling telling, struct tally *tally)
+{
+	for (uint64_t seed = 1; seed <= (TEST_SANITIZED ? 30 : 300); seed++) {
+		struct job job = {
+			.seed = seed, .wander_ppm = 0.5, .directed_share = 0.3, .telling = telling};
+
+		run_job(&job, tally);
+	}
+	print_tally(tally);
+}
+
+static void broadcasts_and_reduces_narrow_the_bound_and_keep_it(void **state)
+{
+	struct tally with = {0}, without = {0};
+
+	(void)state;
+	run_directed_jobs(WHAT_IS_TRUE, &with);
+	run_directed_jobs(NOTHING, &without);
+	assert_int_equal(with.violations, 0);
+	assert_int_equal(without.violations, 0);
+	assert_int_equal(with.unaligned, without.unaligned);
+	assert_true(typical_bound_ns(&with) < 0.97 * typical_bound_ns(&without));
+}
+
+static void broadcasts_that_are_taken_for_reduces_break_the_bound(void **state)
+{
+	struct tally tally = {0};
+
+	(void)state;
+	run_directed_jobs(THE_OPPOSITE, &tally);
+	assert_true(tally.violations > 0);
+}
+
 static void operations_that_do_not_wait_break_the_bound(void **state)
 {
 	struct tally tally = {0};
@@ -188,6 +264,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_truth_is_within_the_bound),
 		cmocka_unit_test(clocks_beyond_the_assumed_drift_are_noticed),
+		cmocka_unit_test(broadcasts_and_reduces_narrow_the_bound_and_keep_it),
+		cmocka_unit_test(broadcasts_that_are_taken_for_reduces_break_the_bound),
 		cmocka_unit_test(operations_that_do_not_wait_break_the_bound),
 	};
 

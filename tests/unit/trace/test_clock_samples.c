@@ -83,7 +83,35 @@ static void collectives_come_back(void **state)
 	ifp_error_clear();
 }
 
-/* Archives without collectives are what they were before there were any. */
+static void roles_come_back(void **state)
+{
+	IFP_CLEANUP_BUF struct ifp_buf buf = {0};
+	struct ifp_clock_collective directed[4];
+	uint8_t one_look[] = {4, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 0,
+		IFP_CLOCK_LOOSE, 0, 0};
+	struct ifp_clock_samples all = {.collectives = directed, .collective_count = 4}, out;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		directed[i] = collectives[0];
+		directed[i].role = (enum ifp_clock_role)i;
+	}
+	ifp_clock_samples_encode(&all, &buf);
+	assert_int_equal(buf.data[0], 4);
+	assert_ok(ifp_clock_samples_decode(buf.data, buf.len_bytes, &out));
+	assert_int_equal(out.collective_count, 4);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(out.collectives[i].role, i);
+	ifp_clock_samples_free(&out);
+	for (size_t len = 0; len < buf.len_bytes; len++)
+		assert_int_equal(ifp_clock_samples_decode(buf.data, len, &out), -EBADMSG);
+	assert_ok(ifp_clock_samples_decode(one_look, sizeof(one_look), &out));
+	ifp_clock_samples_free(&out);
+	one_look[sizeof(one_look) - 3]++; /* no role */
+	assert_int_equal(ifp_clock_samples_decode(one_look, sizeof(one_look), &out), -EBADMSG);
+	ifp_error_clear();
+}
+
 static struct ifp_clock_suspension suspensions[] = {
 	{.after_raw_ns = 5000, .before_raw_ns = 6000, .low_ns = 100, .high_ns = 120},
 	{.after_raw_ns = INT64_MIN, .before_raw_ns = INT64_MAX, .low_ns = -1, .high_ns = INT64_MIN},
@@ -109,6 +137,7 @@ static void suspensions_come_back(void **state)
 	ifp_error_clear();
 }
 
+/* Archives without collectives are what they were before there were any. */
 static void without_collectives_the_version_is_the_first(void **state)
 {
 	IFP_CLEANUP_BUF struct ifp_buf buf = {0};
@@ -155,6 +184,7 @@ int main(void)
 		cmocka_unit_test(samples_come_back),
 		cmocka_unit_test(collectives_come_back),
 		cmocka_unit_test(suspensions_come_back),
+		cmocka_unit_test(roles_come_back),
 		cmocka_unit_test(without_collectives_the_version_is_the_first),
 		cmocka_unit_test(no_samples_are_valid),
 		cmocka_unit_test(cut_longer_and_lying_payloads_are_refused),
