@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Of slices for which IFP_MAX_SUBLANES are not enough. */
+#define CROWDED "64 or more others on their lane"
+
 static int add_row(const struct ifp_account *account, uint32_t rank, const char *what,
 	uint64_t count, struct ifp_buf *why)
 {
@@ -39,8 +42,8 @@ int ifp_account_scene(const struct ifp_account *account, const struct ifp_scene 
 {
 	const struct ifp_run_rank *rank = scene->view.rank;
 	const struct ifp_sink *sink = account->sink;
-	int err = ifp_account_left_out(account, rank, sink->label, scene->crowded,
-		IFP_TIMELINE_CROWDED);
+	int err = ifp_account_left_out(account, rank, sink->label,
+		sink->no_folds ? scene->slices.crowded : 0, IFP_TIMELINE_CROWDED);
 
 	if (!err)
 		err = ifp_account_left_out(account, rank, sink->label_of_all, scene->view.misplaced,
@@ -106,16 +109,23 @@ int ifp_account_rank(struct ifp_account *account, const struct ifp_run_rank *ran
 	const struct ifp_rank_account *of_rank)
 {
 	IFP_CLEANUP_BUF struct ifp_buf why = {0};
+	int err;
 
 	account->shown += of_rank->shown;
 	account->recorded += of_rank->recorded;
+	account->crowded += of_rank->crowded;
 	account->arrows += of_rank->arrows;
+	ifp_buf_printf(&why, "%s: they overlap " CROWDED, account->sink->label);
+	err = add_row(account, rank->rank, "timeline-folded", of_rank->crowded, &why);
+	if (err)
+		return err;
+	ifp_buf_clear(&why);
 	ifp_buf_printf(&why, "%s: ", account->sink->label);
 	ifp_level_text(account->level, &why);
 	ifp_buf_append_text(&why, " within ");
 	append_budget(&why, &account->sink->budget);
-	return add_row(
-		account, rank->rank, "timeline-folded", of_rank->recorded - of_rank->shown, &why);
+	return add_row(account, rank->rank, "timeline-folded",
+		of_rank->recorded - of_rank->shown - of_rank->crowded, &why);
 }
 
 static int add_categories(struct ifp_account *account)
@@ -138,6 +148,12 @@ static int add_arrows(struct ifp_account *account)
 {
 	IFP_CLEANUP_BUF struct ifp_buf why = {0};
 
+	if (account->sink->no_folds) {
+		ifp_buf_printf(
+			&why, "%s: arrows from or to what is left out", account->sink->label);
+		return add_row(
+			account, IFP_FRAME_NO_RANK, "timeline-left-out", account->arrows, &why);
+	}
 	ifp_buf_printf(&why, "%s: arrows from or to what is folded", account->sink->label);
 	return add_row(account, IFP_FRAME_NO_RANK, "timeline-folded-arrows", account->arrows, &why);
 }
@@ -150,12 +166,19 @@ int ifp_account_end(struct ifp_account *account, struct ifp_shown *shown)
 	if (!err)
 		err = add_arrows(account);
 	*shown = (struct ifp_shown){.events = account->shown, .recorded = account->recorded};
-	if (err || account->level == IFP_LEVEL_FULL)
+	if (err || (account->level == IFP_LEVEL_FULL && !account->crowded))
 		return err;
 	append_budget(&text, &account->sink->budget);
-	ifp_buf_printf(&text, ": %" PRIu64 " of %" PRIu64 " events are shown, ", account->shown,
-		account->recorded);
-	ifp_level_text(account->level, &text);
+	ifp_buf_printf(&text, "%s%" PRIu64 " of %" PRIu64 " events are shown",
+		text.len_bytes ? ": " : "", account->shown, account->recorded);
+	if (account->level != IFP_LEVEL_FULL) {
+		ifp_buf_append_text(&text, ", ");
+		ifp_level_text(account->level, &text);
+	}
+	if (account->crowded)
+		ifp_buf_printf(&text,
+			", %" PRIu64 " that overlap " CROWDED " are folded whatever the budget",
+			account->crowded);
 	ifp_buf_append_u8(&text, 0);
 	snprintf(shown->text, sizeof(shown->text), "%s", text.data ? (const char *)text.data : "");
 	return ifp_buf_status(&text);

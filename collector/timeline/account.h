@@ -16,6 +16,7 @@ struct ifp_account {
 	const struct ifp_sink *sink;
 	uint16_t level;
 	uint64_t shown, recorded; /* slices, instants and counters */
+	uint64_t crowded;	  /* in folds whatever the budget */
 	uint64_t arrows;	  /* not shown */
 	struct ifp_intern categories;
 	uint64_t *folded; /* by those: slices in folds, and moments that are not shown */
@@ -24,7 +25,7 @@ struct ifp_account {
 
 /* Of one rank. */
 struct ifp_rank_account {
-	uint64_t shown, recorded, arrows;
+	uint64_t shown, recorded, crowded, arrows;
 };
 
 /* "timeline-left-out": count of them, when there are any. */

@@ -75,7 +75,7 @@ static int draw_slices(struct drawing *drawing)
 		uint64_t before_bytes = drawing->sheet->measured_bytes;
 		struct ifp_chrome_element element;
 
-		if (slice->sublane == IFP_SLICE_NONE)
+		if (ifp_slice_is_crowded(slice))
 			continue;
 		ifp_analysis_make(&drawing->maker, slice, &element);
 		drawing->args_cut +=
@@ -164,6 +164,9 @@ static int draw_flows(struct drawing *drawing)
 			ifp_analysis_place(&drawing->maker, &slices->items[flow->to]);
 		uint64_t before_bytes = drawing->sheet->measured_bytes;
 
+		if (ifp_slice_is_crowded(&slices->items[flow->from]) ||
+			ifp_slice_is_crowded(&slices->items[flow->to]))
+			continue;
 		ifp_sheet_flow(drawing->sheet, &half, (uint64_t)i + 1, &from, &to);
 		/* Both ends have to be there: the step of one is enough. */
 		charge_all(drawing, cost_step(drawing, slices->items[flow->to].step), before_bytes);
@@ -190,7 +193,7 @@ static void draw_processes(struct drawing *drawing)
 	}
 }
 
-static int account(const struct drawing *drawing, uint32_t crowded)
+static int account(const struct drawing *drawing)
 {
 	static const char *const without[IFP_ARGS_DETAILS] = {
 		[IFP_ARGS_NO_STACKS] = "ranks/: without their call stacks",
@@ -209,7 +212,7 @@ static int account(const struct drawing *drawing, uint32_t crowded)
 					     : "ranks/: outside the steps that all ranks recorded"},
 		{selection->unplaced, "ranks/: on lanes that are no thread and no stream"},
 		{selection->no_device, "ranks/: on GPUs with an index beyond the plug-in's 64"},
-		{crowded, "ranks/: " IFP_TIMELINE_CROWDED},
+		{selection->slices.crowded, "ranks/: " IFP_TIMELINE_CROWDED},
 		{drawing->args_cut, without[drawing->detail]},
 	};
 	int err = 0;
@@ -220,12 +223,13 @@ static int account(const struct drawing *drawing, uint32_t crowded)
 }
 
 /* Everything, onto the sheet. */
-static int draw(struct drawing *drawing, uint32_t *crowded)
+static int draw(struct drawing *drawing)
 {
 	struct ifp_rank_view *view = drawing->selection.view;
-	int err;
+	int err = ifp_slices_arrange(&drawing->selection.slices, &view->lanes);
 
-	*crowded = ifp_slices_arrange(&drawing->selection.slices, &view->lanes);
+	if (err)
+		return err;
 	ifp_rounding_fit(&drawing->selection.slices);
 	open_rows(drawing);
 	draw_processes(drawing);
@@ -245,7 +249,6 @@ static int write_selected(struct drawing *drawing, const char *path, struct ifp_
 	IFP_CLEANUP_SHEET struct ifp_sheet sheet = {0};
 	const struct ifp_selection *selection = &drawing->selection;
 	uint32_t rank = selection->view->rank->rank;
-	uint32_t crowded;
 	IFP_CLEANUP_BUF struct ifp_buf members = {0};
 	int err = ifp_analysis_members(selection->run, selection->view, &members);
 
@@ -257,9 +260,9 @@ static int write_selected(struct drawing *drawing, const char *path, struct ifp_
 	if (err)
 		return err;
 	drawing->sheet = &sheet;
-	err = draw(drawing, &crowded);
+	err = draw(drawing);
 	if (!err)
-		err = account(drawing, crowded);
+		err = account(drawing);
 	return err ? err : ifp_sheet_close(&sheet, rank, file);
 }
 
@@ -312,7 +315,6 @@ int ifp_analysis_measure(struct ifp_run *run, uint32_t i, const struct ifp_cut *
 	IFP_CLEANUP(drawing_free)
 	struct drawing drawing = {.sheet = &sheet, .cost = cost, .cost_rank = cost_rank};
 	IFP_CLEANUP_BUF struct ifp_buf members = {0};
-	uint32_t crowded;
 	int err = load(run, i, cut, &view, &drawing);
 
 	if (err || !drawing.selection.slices.count)
@@ -321,7 +323,7 @@ int ifp_analysis_measure(struct ifp_run *run, uint32_t i, const struct ifp_cut *
 	if (err)
 		return err;
 	sheet.measured_bytes = AROUND_BYTES + members.len_bytes;
-	err = draw(&drawing, &crowded);
+	err = draw(&drawing);
 	return err ? err : ifp_buf_status(&sheet.measured);
 }
 

@@ -46,7 +46,7 @@ static bool slice_reaches(const struct drawing *drawing, uint32_t i)
 {
 	const struct ifp_slice *slice = &drawing->scene.slices.items[i];
 
-	return slice->sublane != IFP_SLICE_NONE &&
+	return !ifp_slice_is_crowded(slice) &&
 	       reaches(drawing->stretch, slice->start_ns, slice->dur_ns);
 }
 
@@ -143,7 +143,7 @@ static uint32_t place_slices(struct drawing *drawing)
 
 			drawing->used[lane - drawing->first_lane] = true;
 			count += slice->event != IFP_SLICE_NONE;
-		} else if (slice->sublane == IFP_SLICE_NONE &&
+		} else if (ifp_slice_is_crowded(slice) &&
 			   reaches(drawing->stretch, slice->start_ns, slice->dur_ns)) {
 			drawing->result->left_out++;
 		}
@@ -202,6 +202,13 @@ static void draw_moments(struct drawing *drawing)
 	}
 }
 
+static bool joins_crowded(const struct drawing *drawing, const struct ifp_flow *flow)
+{
+	const struct ifp_slice *slices = drawing->scene.slices.items;
+
+	return ifp_slice_is_crowded(&slices[flow->from]) || ifp_slice_is_crowded(&slices[flow->to]);
+}
+
 static void draw_flows(struct drawing *drawing)
 {
 	const struct ifp_flows *flows = &drawing->scene.flows;
@@ -210,6 +217,10 @@ static void draw_flows(struct drawing *drawing)
 		bool from = slice_reaches(drawing, flows->items[i].from);
 		bool to = slice_reaches(drawing, flows->items[i].to);
 
+		if (joins_crowded(drawing, &flows->items[i])) {
+			drawing->result->left_out += from || to ? 2 : 0;
+			continue;
+		}
 		if (from && to) {
 			ifp_pen_flow(drawing->pen, &drawing->scene, i);
 			drawing->result->events += 2;

@@ -41,7 +41,15 @@ static int reserve(struct ifp_fold_count **counts, size_t *capacity, uint32_t id
 	return err;
 }
 
-static int take_category(struct ifp_fold *fold, uint16_t category, int64_t dur_ns)
+/* Of a hostile archive, years may add up. */
+static void add_ns(int64_t *sum, int64_t dur_ns)
+{
+	if (__builtin_add_overflow(*sum, dur_ns, sum))
+		*sum = INT64_MAX;
+}
+
+/* The count of a category, which has one event more; NULL without memory. */
+static struct ifp_fold_count *take_category(struct ifp_fold *fold, uint16_t category)
 {
 	struct ifp_fold_count *count;
 	int err = reserve(&fold->by_category, &fold->category_capacity, category);
@@ -49,17 +57,17 @@ static int take_category(struct ifp_fold *fold, uint16_t category, int64_t dur_n
 	if (!err)
 		err = IFP_ARRAY_RESERVE(fold->seen_categories, fold->seen_category_capacity,
 			fold->seen_category_count, 1, "categories of a fold");
-	if (err)
-		return err;
+	if (err) {
+		fold->err = err;
+		return NULL;
+	}
 	count = &fold->by_category[category];
 	if (count->fold != fold->number) {
 		*count = (struct ifp_fold_count){.fold = fold->number};
 		fold->seen_categories[fold->seen_category_count++] = category;
 	}
 	count->events++;
-	if (!count->open++)
-		count->busy_ns += dur_ns;
-	return 0;
+	return count;
 }
 
 int ifp_fold_name(struct ifp_fold *fold, struct ifp_str name, uint32_t *number)
@@ -83,24 +91,40 @@ static int take_name(struct ifp_fold *fold, uint32_t id, int64_t dur_ns)
 		fold->seen_names[fold->seen_name_count++] = id;
 	}
 	count->events++;
-	/* Of a hostile archive, years may add up. */
-	if (__builtin_add_overflow(count->busy_ns, dur_ns, &count->busy_ns))
-		count->busy_ns = INT64_MAX;
+	add_ns(&count->busy_ns, dur_ns);
 	return 0;
 }
 
-void ifp_fold_open(struct ifp_fold *fold, const struct ifp_node *node,
+static void take_event(struct ifp_fold *fold, const struct ifp_node *node,
 	const struct ifp_slice *slice, uint32_t name)
 {
-	int err = take_category(fold, node->category, slice->dur_ns);
+	int err = take_name(fold, name, slice->dur_ns);
 
-	if (!err)
-		err = take_name(fold, name, slice->dur_ns);
 	if (err)
 		fold->err = err;
 	extend(fold, slice);
 	fold->events++;
 	fold->collectives += node->subject == IFP_SUBJECT_COLLECTIVE;
+}
+
+void ifp_fold_open(struct ifp_fold *fold, const struct ifp_node *node,
+	const struct ifp_slice *slice, uint32_t name)
+{
+	struct ifp_fold_count *count = take_category(fold, node->category);
+
+	if (count && !count->open++)
+		count->busy_ns += slice->dur_ns;
+	take_event(fold, node, slice, name);
+}
+
+void ifp_fold_crowded(struct ifp_fold *fold, const struct ifp_node *node,
+	const struct ifp_slice *slice, uint32_t name)
+{
+	struct ifp_fold_count *count = take_category(fold, node->category);
+
+	if (count && !node->covered)
+		add_ns(&count->busy_ns, slice->dur_ns);
+	take_event(fold, node, slice, name);
 }
 
 void ifp_fold_close(struct ifp_fold *fold, const struct ifp_node *node)
@@ -208,7 +232,7 @@ static void write_name(struct ifp_fold *fold, const uint32_t *longest)
 		return;
 	}
 	ifp_buf_append_unsigned(&fold->name, fold->events, 1);
-	ifp_buf_append_text(&fold->name, " events, mostly ");
+	ifp_buf_append_text(&fold->name, fold->events == 1 ? " event, " : " events, mostly ");
 	append_cut(fold, &fold->name, ifp_intern_text(&fold->names, longest[0]));
 }
 
@@ -247,8 +271,8 @@ uint64_t ifp_fold_most_name_bytes(const struct ifp_fold_bounds *bounds)
 uint64_t ifp_fold_most_args_bytes(const struct ifp_fold_bounds *bounds)
 {
 	uint64_t count = ifp_decimal_digits(bounds->events);
-	uint64_t busy = ifp_decimal_digits((uint64_t)bounds->extent_ns / IFP_NS_PER_US) +
-			TEXT_BYTES(".000");
+	uint64_t busy =
+		ifp_decimal_digits((uint64_t)bounds->busy_ns / IFP_NS_PER_US) + TEXT_BYTES(".000");
 	uint64_t category = TEXT_BYTES(",\"\":{\"events\":,\"busy_us\":}") + count + busy;
 	uint64_t name =
 		TEXT_BYTES(",\" x \"") + bounds->name_bytes + count + IFP_BRIEF_DURATION_BYTES;

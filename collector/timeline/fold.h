@@ -8,8 +8,9 @@
  *	 "by category":{"cpu_op":{"events":200,"busy_us":12.345},...},
  *	 "longest":["aten::mm 3x 1.2 ms",...]}
  *
- * A category is busy while at least one folded event of it is open; times of names are sums, so
- * that of a function that calls itself counts what is inside twice.
+ * A category is busy while at least one folded event of it is open; of crowded events that is
+ * counted as if they had as many sub-lanes as they need. Times of names are sums, so that of a
+ * function that calls itself counts what is inside twice.
  */
 #pragma once
 
@@ -67,6 +68,10 @@ void ifp_fold_open(struct ifp_fold *fold, const struct ifp_node *node,
 /* What is inside of the slice has been taken. */
 void ifp_fold_close(struct ifp_fold *fold, const struct ifp_node *node);
 
+/* A crowded event, whatever is open. */
+void ifp_fold_crowded(struct ifp_fold *fold, const struct ifp_node *node,
+	const struct ifp_slice *slice, uint32_t name);
+
 /* A step, on the lane of the steps. */
 void ifp_fold_step(
 	struct ifp_fold *fold, const struct ifp_slice *slice, const struct ifp_step *step);
@@ -78,6 +83,7 @@ void ifp_fold_write(struct ifp_fold *fold);
 struct ifp_fold_bounds {
 	uint64_t events;
 	int64_t extent_ns;
+	int64_t busy_ns;	 /* of a category */
 	uint32_t categories;	 /* how many different ones there may be */
 	uint32_t category_bytes; /* all of their texts together, each cut at IFP_FOLD_NAME_BYTES */
 	uint32_t name_bytes;	 /* of the longest name, cut there, too */

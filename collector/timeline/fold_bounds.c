@@ -13,16 +13,23 @@ static uint32_t cut(uint32_t len_bytes)
 	return len_bytes < IFP_FOLD_NAME_BYTES ? len_bytes : IFP_FOLD_NAME_BYTES;
 }
 
+/* Where everything is counted that may be in one fold with the slice. */
+static size_t place_around(const struct ifp_scene *scene, const struct ifp_slice *slice)
+{
+	if (ifp_slice_is_crowded(slice))
+		return (size_t)scene->slices.count + scene->view.lanes.count + slice->lane;
+	return slice->parent == IFP_SLICE_NONE ? (size_t)scene->slices.count + slice->lane
+					       : slice->parent;
+}
+
 /* Into what is around slice i. */
 static void put(struct ifp_fold_limits *limits, uint32_t i)
 {
 	const struct ifp_scene *scene = limits->scene;
 	const struct ifp_slice *slice = &scene->slices.items[i];
 	const struct ifp_node *node = &scene->nodes.items[i];
-	uint32_t around =
-		slice->parent == IFP_SLICE_NONE ? scene->slices.count + slice->lane : slice->parent;
 	const struct ifp_fold_inside *own = &limits->inside[i];
-	struct ifp_fold_inside *out = &limits->inside[around];
+	struct ifp_fold_inside *out = &limits->inside[place_around(scene, slice)];
 	uint32_t name_bytes = own->name_bytes;
 
 	out->events += own->events + 1;
@@ -41,15 +48,14 @@ static void put(struct ifp_fold_limits *limits, uint32_t i)
 
 int ifp_fold_limits_find(const struct ifp_scene *scene, struct ifp_fold_limits *limits)
 {
-	size_t count = (size_t)scene->slices.count + scene->view.lanes.count;
+	size_t count = (size_t)scene->slices.count + 2 * (size_t)scene->view.lanes.count;
 
 	*limits = (struct ifp_fold_limits){.scene = scene};
 	limits->inside = calloc(count + 1, sizeof(*limits->inside));
 	if (!limits->inside)
 		return ifp_fail(-ENOMEM, "out of memory for %u slices", scene->slices.count);
 	for (uint32_t i = scene->slices.count; i-- > 0;)
-		if (scene->nodes.items[i].shown != IFP_LEVEL_NEVER)
-			put(limits, i);
+		put(limits, i);
 	return 0;
 }
 
@@ -65,16 +71,15 @@ struct ifp_fold_bounds ifp_fold_limits_of(const struct ifp_fold_limits *limits, 
 {
 	const struct ifp_scene *scene = limits->scene;
 	const struct ifp_slice *slice = &scene->slices.items[i];
-	const struct ifp_fold_inside *inside;
+	const struct ifp_fold_inside *inside = &limits->inside[place_around(scene, slice)];
 	struct ifp_fold_bounds bounds = {.of_steps = slice->lane == scene->steps_row};
 
-	if (slice->parent == IFP_SLICE_NONE) {
-		inside = &limits->inside[scene->slices.count + slice->lane];
+	if (slice->parent == IFP_SLICE_NONE || ifp_slice_is_crowded(slice))
 		bounds.extent_ns = scene->end_ns - scene->start_ns;
-	} else {
-		inside = &limits->inside[slice->parent];
+	else
 		bounds.extent_ns = scene->slices.items[slice->parent].dur_ns;
-	}
+	/* Those of crowded slices add up, whatever their number. */
+	bounds.busy_ns = ifp_slice_is_crowded(slice) ? INT64_MAX : bounds.extent_ns;
 	bounds.events = inside->events;
 	bounds.name_bytes = inside->name_bytes;
 	for (uint64_t left = inside->categories & ~(UINT64_C(1) << LAST_BIT); left;

@@ -2,7 +2,7 @@
 /*
  * How long the texts of folds can become, before it is known which there will be: a fold among the
  * children of a slice holds at most everything inside of that slice, one among the roots of a lane
- * at most the whole lane.
+ * at most the whole lane, one of crowded slices at most all of the lane.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ struct ifp_fold_inside {
 
 struct ifp_fold_limits {
 	const struct ifp_scene *scene;
-	struct ifp_fold_inside *inside; /* by slice, then by lane */
+	struct ifp_fold_inside *inside; /* by slice, then by lane, then by lane of the crowded */
 };
 
 int ifp_fold_limits_find(const struct ifp_scene *scene, struct ifp_fold_limits *limits);

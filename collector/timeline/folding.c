@@ -43,6 +43,7 @@ static void end_fold(struct ifp_folding *f)
 {
 	struct ifp_sink *sink = f->pen->sink;
 	const struct ifp_step *step;
+	int64_t end_ns;
 
 	if (!f->folding)
 		return;
@@ -55,17 +56,24 @@ static void end_fold(struct ifp_folding *f)
 		f->by_category[category] += f->fold.by_category[category].events;
 	}
 	step = ifp_steps_at(&f->scene->view.steps, f->fold.start_ns);
+	end_ns = f->fold.end_ns < f->until_ns ? f->fold.end_ns : f->until_ns;
 	extend(f, f->fold.start_ns, f->fold.end_ns);
 	sink->ops->slice(sink, &(struct ifp_sink_slice){
 				       .kind = IFP_SINK_FOLD,
 				       .lane = f->lane,
 				       .start_ns = f->fold.start_ns,
-				       .dur_ns = f->fold.end_ns - f->fold.start_ns,
+				       .dur_ns = end_ns - f->fold.start_ns,
 				       .name = text_of(&f->fold.name),
 				       .category = ifp_str("fold"),
 				       .args = text_of(&f->fold.args),
 				       .step = step ? step->number : -1,
 			       });
+}
+
+static void begin_fold(struct ifp_folding *f)
+{
+	ifp_fold_begin(&f->fold, &f->scene->nodes.categories);
+	f->folding = true;
 }
 
 static bool is_shown(const struct ifp_folding *f, uint32_t i)
@@ -83,11 +91,11 @@ static void enter(struct ifp_folding *f, uint32_t i)
 	if (!outermost || (f->folding && ifp_node_continues(&f->scene->nodes, i, f->level)))
 		return;
 	end_fold(f);
-	ifp_fold_begin(&f->fold, &f->scene->nodes.categories);
-	f->folding = true;
+	begin_fold(f);
 }
 
-static int take_event(struct ifp_folding *f, const struct ifp_slice *slice, uint32_t i)
+/* The number of the slice's name in the fold. */
+static int find_name(struct ifp_folding *f, const struct ifp_slice *slice, uint32_t *out)
 {
 	const struct ifp_timed_event *timed = &f->scene->view.loaded.events[slice->event];
 	uint32_t *name = ifp_look_note(&f->names, timed);
@@ -97,24 +105,27 @@ static int take_event(struct ifp_folding *f, const struct ifp_slice *slice, uint
 		err = ifp_fold_name(&f->fold, timed->event.name, name);
 		++*name;
 	}
-	if (!err)
-		ifp_fold_open(&f->fold, node_at(f, i), slice, *name - 1);
+	*out = *name - 1;
 	return err;
 }
 
 static int take_folded(struct ifp_folding *f, uint32_t i)
 {
 	const struct ifp_slice *slice = slice_at(f, i);
+	uint32_t name;
 	int err = IFP_ARRAY_RESERVE(f->open, f->open_capacity, f->depth, 1, "open slices");
 
 	if (err)
 		return err;
 	enter(f, i);
 	f->open[f->depth++] = i;
-	if (slice->event == IFP_SLICE_NONE)
+	if (slice->event == IFP_SLICE_NONE) {
 		ifp_fold_step(&f->fold, slice, &f->scene->view.steps.items[slice->step]);
-	else
-		err = take_event(f, slice, i);
+		return 0;
+	}
+	err = find_name(f, slice, &name);
+	if (!err)
+		ifp_fold_open(&f->fold, node_at(f, i), slice, name);
 	return err ? err : f->fold.err;
 }
 
@@ -146,16 +157,57 @@ static int draw_sublane(struct ifp_folding *f, const struct ifp_lane_row *row, u
 	return err;
 }
 
+/* They overlap, folds of them must not: each ends where the next one begins. */
+static int take_crowded(struct ifp_folding *f, uint32_t i)
+{
+	const struct ifp_slice *slice = slice_at(f, i);
+	uint32_t name;
+	int err;
+
+	if (!f->folding || !ifp_node_continues(&f->scene->nodes, i, f->level)) {
+		f->until_ns = slice->start_ns;
+		end_fold(f);
+		f->until_ns = INT64_MAX;
+		begin_fold(f);
+	}
+	if (slice->event == IFP_SLICE_NONE) {
+		ifp_fold_step(&f->fold, slice, &f->scene->view.steps.items[slice->step]);
+		return 0;
+	}
+	f->recorded++;
+	f->crowded++;
+	err = find_name(f, slice, &name);
+	if (!err)
+		ifp_fold_crowded(&f->fold, node_at(f, i), slice, name);
+	return err ? err : f->fold.err;
+}
+
+static int draw_crowd(struct ifp_folding *f, const struct ifp_lane_row *row)
+{
+	int err = 0;
+
+	f->lane = row->first_tid + row->sublanes;
+	for (uint32_t i = row->first_slice; i < row->first_slice + row->slice_count && !err; i++)
+		if (ifp_slice_is_crowded(slice_at(f, i)))
+			err = take_crowded(f, i);
+	if (!err)
+		end_fold(f);
+	return err;
+}
+
 int ifp_folding_draw(struct ifp_folding *f)
 {
 	const struct ifp_lane_row *rows = f->scene->view.lanes.rows;
 	int err = ifp_look_notes_begin(f->scene->view.loaded.look_count, &f->names);
 
+	f->until_ns = INT64_MAX;
 	for (uint32_t i = 0; i < f->scene->order_count && !err; i++) {
 		const struct ifp_lane_row *row = &rows[f->scene->order[i]];
 
 		for (uint32_t k = 0; k < row->sublanes && !err; k++)
 			err = draw_sublane(f, row, k);
+		if (row->crowded && f->crowds && !err)
+			err = draw_crowd(f, row);
 	}
 	if (!err)
 		err = ifp_buf_status(&f->fold.name);

@@ -12,8 +12,10 @@ struct ifp_folding {
 	const struct ifp_scene *scene;
 	struct ifp_pen *pen;
 	uint16_t level;
+	bool crowds;	       /* crowded slices are folded, on a lane of their own */
 	uint64_t shown;	       /* events that are slices of their own */
 	uint64_t recorded;     /* all that have a lane */
+	uint64_t crowded;      /* of them, those in folds because they are crowded */
 	uint64_t *by_category; /* events in folds, by the scene's categories; zeroed by the owner */
 	int64_t start_ns, end_ns; /* of what was drawn: widened */
 
@@ -21,7 +23,8 @@ struct ifp_folding {
 	struct ifp_look_notes names; /* numbers of names in the fold, plus 1 */
 	bool folding;		     /* a fold has begun on the lane */
 	uint32_t lane;
-	uint32_t *open; /* folded slices around the next one */
+	int64_t until_ns; /* the fold ends here at the latest */
+	uint32_t *open;	  /* folded slices around the next one */
 	uint32_t depth;
 	size_t open_capacity;
 };

@@ -183,7 +183,8 @@ void ifp_lanes_title(const struct ifp_lane_row *row, uint32_t sublane, struct if
 		append_scalar(out, lane->tid_text, lane->tid);
 	}
 	if (sublane)
-		ifp_buf_printf(out, " · overlapping %u", sublane);
+		ifp_buf_printf(out, " · overlapping %u%s", sublane,
+			sublane == IFP_MAX_SUBLANES ? " and more" : "");
 }
 
 void ifp_lanes_free(struct ifp_lanes *lanes)

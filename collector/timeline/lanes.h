@@ -14,6 +14,8 @@
 #include <stdint.h>
 
 #define IFP_LANES_RECENT 16u
+/* Rows that a lane may have for slices that overlap partly; what finds none is crowded. */
+#define IFP_MAX_SUBLANES 64u
 
 struct ifp_lane_row {
 	struct ifp_lane lane;
@@ -24,9 +26,16 @@ struct ifp_lane_row {
 	/* Set when the slices are arranged. */
 	uint32_t first_slice, slice_count;
 	uint32_t sublanes;
+	uint32_t crowded; /* of the slices: they find no sub-lane */
 
-	uint32_t first_tid; /* in the output; one for each sub-lane */
+	uint32_t first_tid; /* in the output; one for each sub-lane, and for folds of the crowded */
 };
+
+/* How many numbers the row takes in a picture. */
+static inline uint32_t ifp_lane_row_places(const struct ifp_lane_row *row)
+{
+	return row->sublanes + (row->crowded != 0);
+}
 
 struct ifp_lanes {
 	struct ifp_intern keys;
@@ -51,7 +60,10 @@ int ifp_lanes_find(struct ifp_lanes *lanes, const struct ifp_lane *lane, uint32_
  */
 int ifp_lanes_order(const struct ifp_lanes *lanes, int64_t main_pid, uint32_t **order);
 
-/* Appends what the row of a sub-lane is called, as the inside of a JSON string. */
+/*
+ * Appends what the row of a sub-lane is called, as the inside of a JSON string. IFP_MAX_SUBLANES is
+ * that of the crowded.
+ */
 void ifp_lanes_title(const struct ifp_lane_row *row, uint32_t sublane, struct ifp_buf *out);
 
 void ifp_lanes_free(struct ifp_lanes *lanes);

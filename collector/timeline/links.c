@@ -181,8 +181,7 @@ static void tell(struct telling *t, const struct ifp_meeting *meeting, uint32_t 
 		level = a->shown;
 	if (b->shown > level)
 		level = b->shown;
-	if (level < IFP_LEVEL_NEVER)
-		t->take(t->context, &flow, level);
+	t->take(t->context, &flow, level);
 }
 
 /* waited: for that rank; otherwise the slices are just parts of one. */

@@ -93,8 +93,9 @@ static void measure_lanes(struct measuring *m)
 
 	for (uint32_t i = 0; i < m->scene->order_count; i++) {
 		const struct ifp_lane_row *row = &m->scene->view.lanes.rows[m->scene->order[i]];
+		uint32_t count = ifp_lane_row_places(row);
 
-		for (uint32_t k = 0; k < row->sublanes && sink->ops->lane_bytes; k++) {
+		for (uint32_t k = 0; k < count && sink->ops->lane_bytes; k++) {
 			struct ifp_sink_lane lane = ifp_element_lane(row, k, &m->to->texts);
 
 			m->to->plan.always.bytes += (int64_t)sink->ops->lane_bytes(sink, &lane);
@@ -188,6 +189,9 @@ static int measure_slice(struct measuring *m, uint32_t i)
 	int64_t brief, full;
 	int err = 0;
 
+	ifp_nodes_fold_levels(&m->scene->nodes, &m->scene->slices, i, &first, &end);
+	if (first < end)
+		ifp_plan_add(&m->to->plan, first, end, (struct ifp_size){fold_bytes(m, i), 1});
 	if (shown == IFP_LEVEL_NEVER)
 		return 0;
 	if (m->to->sink->lean && m->scene->slices.items[i].event != IFP_SLICE_NONE)
@@ -197,9 +201,6 @@ static int measure_slice(struct measuring *m, uint32_t i)
 	if (err)
 		return err;
 	add_element(m, shown, brief, full);
-	ifp_nodes_fold_levels(&m->scene->nodes, &m->scene->slices, i, &first, &end);
-	if (first < end)
-		ifp_plan_add(&m->to->plan, first, end, (struct ifp_size){fold_bytes(m, i), 1});
 	return 0;
 }
 

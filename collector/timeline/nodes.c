@@ -2,6 +2,7 @@
 #include "collector/timeline/nodes.h"
 
 #include "collector/store/notes.h"
+#include "collector/timeline/crowd_nodes.h"
 #include "core/error.h"
 
 #include <errno.h>
@@ -110,12 +111,19 @@ static int find_subject(struct maker *m, const struct ifp_slice *slice, struct i
 	return 0;
 }
 
-/* Where the runs of folds end: another group of steps, or a gap that would look busy. */
-static uint16_t apart_from(struct maker *m, uint32_t prev, uint32_t i)
+static int64_t end_of(const struct ifp_slice *slice)
 {
-	const struct ifp_slice *slices = m->slices->items;
+	return slice->start_ns + slice->dur_ns;
+}
+
+/*
+ * Where the runs of folds end: another group of steps, or a gap that would look busy. end_ns: when
+ * what is before slice i has ended.
+ */
+static uint16_t apart_from(struct maker *m, uint32_t prev, uint32_t i, int64_t end_ns)
+{
 	const struct ifp_node *a = &m->nodes->items[prev], *b = &m->nodes->items[i];
-	int64_t gap_ns = slices[i].start_ns - slices[prev].start_ns - slices[prev].dur_ns;
+	int64_t gap_ns = m->slices->items[i].start_ns - end_ns;
 	uint16_t apart = IFP_LEVEL_NEVER;
 
 	if (a->key != b->key)
@@ -154,26 +162,49 @@ static int take_slice(struct maker *m, uint32_t i, uint32_t *last_root, uint32_t
 	node->apart = IFP_LEVEL_NEVER;
 	if (*last != IFP_SLICE_NONE) {
 		m->nodes->items[*last].next = i;
-		node->apart = apart_from(m, *last, i);
+		node->apart = apart_from(m, *last, i, end_of(&m->slices->items[*last]));
 	}
+	*last = i;
+	return 0;
+}
+
+/* last: the crowded slice of the lane before this one; end_ns: when all of those have ended. */
+static int take_crowded(struct maker *m, uint32_t i, uint32_t *last, int64_t *end_ns)
+{
+	const struct ifp_slice *slice = &m->slices->items[i];
+	struct ifp_node *node = &m->nodes->items[i];
+	int err = find_subject(m, slice, node);
+
+	if (err)
+		return err;
+	node->key = key_at(m, slice->start_ns);
+	/* Only tells from which level on a gap is seen. */
+	node->level = ifp_level_of(node->subject, true, slice->dur_ns);
+	node->shown = IFP_LEVEL_NEVER;
+	node->prev = *last;
+	node->next = IFP_SLICE_NONE;
+	node->apart = *last == IFP_SLICE_NONE ? IFP_LEVEL_NEVER : apart_from(m, *last, i, *end_ns);
+	if (*last == IFP_SLICE_NONE || end_of(slice) > *end_ns)
+		*end_ns = end_of(slice);
 	*last = i;
 	return 0;
 }
 
 static int take_lane(struct maker *m, const struct ifp_lane_row *row, uint32_t *last_child)
 {
-	uint32_t last_root[IFP_MAX_SUBLANES];
+	uint32_t last_root[IFP_MAX_SUBLANES], last_crowded = IFP_SLICE_NONE;
+	int64_t crowded_end_ns = 0;
 	int err = 0;
 
 	for (uint32_t k = 0; k < IFP_MAX_SUBLANES; k++)
 		last_root[k] = IFP_SLICE_NONE;
 	for (uint32_t i = row->first_slice; i < row->first_slice + row->slice_count && !err; i++) {
-		if (m->slices->items[i].sublane == IFP_SLICE_NONE)
-			m->nodes->items[i].shown = IFP_LEVEL_NEVER;
+		if (ifp_slice_is_crowded(&m->slices->items[i]))
+			err = take_crowded(m, i, &last_crowded, &crowded_end_ns);
 		else
 			err = take_slice(m, i, last_root, last_child);
 	}
-	return err;
+	return err || !row->crowded ? err : ifp_crowd_cover(m->slices, row, m->nodes);
 }
 
 /*
@@ -269,8 +300,12 @@ void ifp_nodes_fold_levels(const struct ifp_nodes *nodes, const struct ifp_slice
 	const struct ifp_node *node = &nodes->items[i];
 	uint32_t parent = slices->items[i].parent;
 
+	*end = node->shown;
+	if (ifp_slice_is_crowded(&slices->items[i])) {
+		*first = node->prev == IFP_SLICE_NONE ? 0 : node->apart;
+		return;
+	}
 	*first = free_side(nodes->items, node->prev, node->apart);
 	if (parent != IFP_SLICE_NONE)
 		*first = larger(*first, nodes->items[parent].level);
-	*end = node->shown;
 }

@@ -3,7 +3,8 @@
  * The slices of a rank as a forest: on each sub-lane the roots and their children in order, each
  * with the level from which on it is shown by itself. What is not shown stands in folds: a fold is
  * a run of siblings that are not shown, with all that is inside of them, around which their parent
- * is shown. Runs end where two siblings are apart.
+ * is shown. Runs end where two siblings are apart. Crowded slices are never shown by themselves:
+ * those of a lane are siblings, whatever is around them.
  */
 #pragma once
 
@@ -25,12 +26,13 @@ struct ifp_node {
 	uint8_t subject;     /* enum ifp_subject */
 	bool inside_operator;
 	bool has_children;
+	bool covered; /* of a crowded one: a crowded slice of its category is around it */
 };
 
 #define IFP_NODE_STEP UINT16_MAX
 
 struct ifp_nodes {
-	struct ifp_node *items; /* by slice; those of no sub-lane have shown = IFP_LEVEL_NEVER */
+	struct ifp_node *items; /* by slice; crowded ones have shown = IFP_LEVEL_NEVER */
 	struct ifp_rank_categories categories;
 };
 

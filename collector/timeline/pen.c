@@ -30,7 +30,7 @@ void ifp_pen_number_lanes(struct ifp_pen *pen, struct ifp_scene *scene)
 		struct ifp_lane_row *row = &scene->view.lanes.rows[scene->order[i]];
 
 		row->first_tid = pen->last_lane + 1;
-		pen->last_lane += row->sublanes;
+		pen->last_lane += ifp_lane_row_places(row);
 	}
 }
 

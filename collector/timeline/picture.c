@@ -42,6 +42,8 @@ static int draw_lanes(struct drawing *drawing)
 
 		for (uint32_t k = 0; k < row->sublanes; k++)
 			ifp_pen_lane(&drawing->pen, row, k);
+		if (row->crowded && !drawing->pen.sink->no_folds)
+			ifp_pen_lane(&drawing->pen, row, row->sublanes);
 	}
 	return 0;
 }
@@ -115,6 +117,7 @@ static int account_folding(struct drawing *drawing, const struct ifp_folding *fo
 
 	account->shown += folding->shown;
 	account->recorded += folding->recorded;
+	account->crowded += folding->crowded;
 	for (uint32_t i = 0; i < categories->count && !err; i++)
 		err = ifp_account_folded(
 			&drawing->account, categories->items[i].text, folding->by_category[i]);
@@ -132,6 +135,7 @@ static int draw_slices(struct drawing *drawing, struct ifp_rank_account *account
 		.scene = drawing->scene,
 		.pen = &drawing->pen,
 		.level = drawing->account.level,
+		.crowds = !drawing->pen.sink->no_folds,
 		.by_category = by_category,
 		.start_ns = drawing->start_ns,
 		.end_ns = drawing->end_ns,

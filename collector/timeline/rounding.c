@@ -30,7 +30,7 @@ void ifp_rounding_fit(struct ifp_slices *slices)
 		struct ifp_slice *slice = &slices->items[i];
 		double limit_us = us(slice->start_ns + slice->dur_ns);
 
-		if (slice->sublane == IFP_SLICE_NONE)
+		if (ifp_slice_is_crowded(slice))
 			continue;
 		/* A parent stands before its children: its end is settled. */
 		if (slice->parent != IFP_SLICE_NONE) {

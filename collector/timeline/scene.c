@@ -162,7 +162,9 @@ int ifp_scene_read(struct ifp_run *run, uint32_t i, bool lean, struct ifp_scene 
 		err = add_slices(&loading);
 	if (err)
 		return err;
-	loading.crowded = ifp_slices_arrange(&loading.slices, &loading.view.lanes);
+	err = ifp_slices_arrange(&loading.slices, &loading.view.lanes);
+	if (err)
+		return err;
 	measure_extent(&loading);
 	open_rows(&loading);
 	err = order_lanes(&loading);

@@ -24,7 +24,6 @@ struct ifp_scene {
 	uint32_t order_count;
 	uint32_t *moments; /* events without length, by lane in that order, then by time */
 	uint32_t moment_count;
-	uint64_t crowded;    /* slices for which no sub-lane was left */
 	uint64_t unpictured; /* events of kinds that have no picture */
 };
 

@@ -145,6 +145,11 @@ struct ifp_sink {
 	 * slice_bytes() looks at the lengths only, and counts every further byte of args as one.
 	 */
 	bool lean;
+	/*
+	 * What reads the file computes from it: a fold would be an event to it. What finds no
+	 * sub-lane is left out.
+	 */
+	bool no_folds;
 	struct ifp_budget budget;
 	struct ifp_shown shown; /* the picture says here what it showed */
 	int err;		/* the first one of a call; close() gives it */

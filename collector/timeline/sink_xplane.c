@@ -259,7 +259,11 @@ int ifp_sink_xplane_open(struct ifp_run *run, const char *output_dir, struct ifp
 	if (!xplane)
 		return ifp_fail(-ENOMEM, "draw %s: out of memory", output_dir);
 	xplane->sink = (struct ifp_sink){
-		.ops = &ops, .label = "plugins/profile/", .label_of_all = "plugins/profile/"};
+		.ops = &ops,
+		.label = "plugins/profile/",
+		.label_of_all = "plugins/profile/",
+		.no_folds = true,
+	};
 	xplane->run = run;
 	err = make_directories(xplane, output_dir);
 	if (err) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/timeline/slices.h"
 
+#include "collector/timeline/crowd.h"
 #include "core/array.h"
 
 #include <errno.h>
@@ -45,7 +46,10 @@ static int64_t end_of(const struct ifp_slice *slice)
 	return slice->start_ns + slice->dur_ns;
 }
 
-/* Puts slice i on the first sub-lane where it is apart from, or inside, what is open there. */
+/*
+ * Puts slice i on the first sub-lane where it is apart from, or inside, what is open there; false
+ * when there is none.
+ */
 static bool place(struct ifp_slices *slices, uint32_t i, uint32_t *top, uint32_t *sublanes)
 {
 	struct ifp_slice *slice = &slices->items[i];
@@ -66,7 +70,6 @@ static bool place(struct ifp_slices *slices, uint32_t i, uint32_t *top, uint32_t
 		}
 	}
 	slice->sublane = IFP_SLICE_NONE;
-	slice->parent = IFP_SLICE_NONE;
 	return false;
 }
 
@@ -102,25 +105,44 @@ static void part_lanes(struct ifp_slices *slices, uint32_t lane_count)
 	slices->capacity = slices->count + 1u;
 }
 
-uint32_t ifp_slices_arrange(struct ifp_slices *slices, struct ifp_lanes *lanes)
+/* The slices of a lane, from the first one on. */
+static int arrange_lane(struct ifp_slices *slices, struct ifp_lane_row *row, uint32_t first,
+	struct ifp_crowd *crowd)
 {
-	uint32_t top[IFP_MAX_SUBLANES];
-	uint32_t left_out = 0;
+	uint32_t top[IFP_MAX_SUBLANES], i, lane = slices->items[first].lane;
+	int err = 0;
 
+	row->first_slice = first;
+	row->sublanes = 0;
+	row->crowded = 0;
+	for (i = first; i < slices->count && slices->items[i].lane == lane && !err; i++) {
+		if (place(slices, i, top, &row->sublanes))
+			continue;
+		if (!row->crowded++)
+			ifp_crowd_begin(crowd);
+		err = ifp_crowd_place(crowd, slices, i);
+	}
+	row->slice_count = i - first;
+	slices->crowded += row->crowded;
+	return err;
+}
+
+int ifp_slices_arrange(struct ifp_slices *slices, struct ifp_lanes *lanes)
+{
+	IFP_CLEANUP_CROWD struct ifp_crowd crowd = {0};
+	int err = 0;
+
+	slices->crowded = 0;
 	part_lanes(slices, lanes->count);
 	if (!is_sorted(slices))
 		qsort(slices->items, slices->count, sizeof(*slices->items), compare);
-	for (uint32_t i = 0; i < slices->count;) {
+	for (uint32_t i = 0; i < slices->count && !err;) {
 		struct ifp_lane_row *row = &lanes->rows[slices->items[i].lane];
-		uint32_t lane = slices->items[i].lane;
 
-		row->first_slice = i;
-		row->sublanes = 0;
-		for (; i < slices->count && slices->items[i].lane == lane; i++)
-			left_out += !place(slices, i, top, &row->sublanes);
-		row->slice_count = i - row->first_slice;
+		err = arrange_lane(slices, row, i, &crowd);
+		i += row->slice_count;
 	}
-	return left_out;
+	return err;
 }
 
 /* The last slice of the lane that starts at or before the moment; slice_count when none does. */
@@ -143,8 +165,7 @@ static uint32_t last_started(
 /* The innermost slice around the moment: slice i of the lane, or one around that. */
 static uint32_t open_at(const struct ifp_slices *slices, uint32_t i, int64_t at_ns)
 {
-	while (i != IFP_SLICE_NONE &&
-		(slices->items[i].sublane == IFP_SLICE_NONE || end_of(&slices->items[i]) < at_ns))
+	while (i != IFP_SLICE_NONE && end_of(&slices->items[i]) < at_ns)
 		i = slices->items[i].parent;
 	return i;
 }

@@ -2,7 +2,7 @@
 /*
  * The slices of one rank that go into one file, arranged so that they can be drawn: on each
  * sub-lane any two of them nest or lie apart. Slices of one lane that overlap partly go to further
- * sub-lanes of it.
+ * sub-lanes of it. What finds none of them is crowded.
  */
 #pragma once
 
@@ -13,15 +13,18 @@
 #include <stdint.h>
 
 #define IFP_SLICE_NONE UINT32_MAX
-#define IFP_MAX_SUBLANES 64u
 
 struct ifp_slice {
 	int64_t start_ns, dur_ns;
 	uint32_t lane;
-	uint32_t event;	   /* index in the rank's events; IFP_SLICE_NONE = a step */
-	uint32_t step;	   /* index of the step that it is, or (in analysis files) belongs to */
-	uint32_t sublane;  /* IFP_SLICE_NONE: not drawn, all sub-lanes are taken at that time */
-	uint32_t parent;   /* the slice around this one on its sub-lane, IFP_SLICE_NONE = none */
+	uint32_t event;	  /* index in the rank's events; IFP_SLICE_NONE = a step */
+	uint32_t step;	  /* index of the step that it is, or (in analysis files) belongs to */
+	uint32_t sublane; /* IFP_SLICE_NONE: crowded, all sub-lanes are taken at that time */
+	/*
+	 * The slice around this one on its sub-lane, IFP_SLICE_NONE = none. Of a crowded one, it is
+	 * crowded, too (crowd.h).
+	 */
+	uint32_t parent;
 	uint64_t external; /* "External id" in analysis files; 0 = none */
 };
 
@@ -29,6 +32,7 @@ struct ifp_slices {
 	struct ifp_slice *items;
 	uint32_t count;
 	size_t capacity;
+	uint32_t crowded; /* how many have no sub-lane */
 };
 
 /* Room for so many more. 0 or -ENOMEM. */
@@ -38,9 +42,14 @@ int ifp_slices_add(struct ifp_slices *slices, const struct ifp_slice *slice);
 
 /*
  * Sorts by lane, start and falling length, finds the sub-lanes, and tells the lanes what they
- * hold. Gives the number of slices for which no sub-lane was left.
+ * hold. 0 or -ENOMEM.
  */
-uint32_t ifp_slices_arrange(struct ifp_slices *slices, struct ifp_lanes *lanes);
+int ifp_slices_arrange(struct ifp_slices *slices, struct ifp_lanes *lanes);
+
+static inline bool ifp_slice_is_crowded(const struct ifp_slice *slice)
+{
+	return slice->sublane == IFP_SLICE_NONE;
+}
 
 /* The innermost slice of a lane that is open at a moment (its end counts in); IFP_SLICE_NONE. */
 uint32_t ifp_slices_at(

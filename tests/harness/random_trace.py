@@ -67,6 +67,19 @@ class Trace:
                        {"device": 0, "stream": stream, "correlation": len(self.events)})
             at += dur + self.duration(10**6)
 
+    def crowd(self, pid, tid, start, end, count):
+        """Slices most of which cross most others: those that begin later end later. Some nest."""
+        half = (end - start) // 2
+        for _ in range(count):
+            at = start + self.random.randrange(half)
+            dur = half + self.random.randrange(half // 16)
+            if self.random.random() < 0.3:
+                dur = self.duration(end - at)
+            category, name = self.random.choice(
+                (("cpu_op", "aten::mm"), ("cpu_op", "c10d::allreduce_"), ("custom", "own"),
+                 ("user_annotation", "nccl:all_reduce"), ("user_annotation", "my range")))
+            self.slice(category, name, pid, tid, at, dur)
+
     def arrows(self, count):
         for number in range(1, count + 1):
             for phase, place in zip("sf", self.random.sample(self.slices, 2)):
@@ -85,8 +98,8 @@ class Trace:
         return json.dumps(head)[:-1] + ',"traceEvents":[\n' + ",\n".join(lines) + "\n]}\n"
 
 
-def trace(seed, rank, steps=6, step_ns=2_000_000):
-    """A trace as text; steps may be 0."""
+def trace(seed, rank, steps=6, step_ns=2_000_000, crowd=0):
+    """A trace as text; steps may be 0. crowd: so many slices open together on lanes of their own."""
     made = Trace(seed, rank)
     length = max(1, steps) * step_ns
     for step in range(steps):
@@ -99,6 +112,11 @@ def trace(seed, rank, steps=6, step_ns=2_000_000):
     made.slice("python_function", "main.py(1): <module>", 100, 101, 0, length)
     for stream in STREAMS:
         made.stream(stream, length)
+    if crowd:
+        # Over all steps, and within one, with pauses around it.
+        made.crowd(100, 102, 0, length, crowd)
+        made.crowd(0, 30, length // 3, length // 3 + step_ns // 4, crowd)
+        made.crowd(0, 30, length // 3 + step_ns // 2, length, crowd)
     for _ in range(30):
         at = made.random.randrange(length)
         made.slice("cpu_op", "crossing", 100, made.random.choice(THREADS), at, step_ns)

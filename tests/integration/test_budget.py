@@ -29,6 +29,7 @@ DATA = harness.SOURCE / "tests" / "data" / "kineto"
 SEEDS = (1, 2, 3, 4)
 GIGABYTE = 10**9
 COLLECTIVES = ("nccl", "gloo:", "c10d::", "record_param_comms")
+ROWS = 64  # that a lane has for slices which overlap; what finds none is always folded
 
 Slice = collections.namedtuple("Slice", "start end category name step kind args lane")
 
@@ -56,7 +57,7 @@ class Archive:
 
     def __init__(self, path):
         self.path = path
-        self.slices, self.steps, self.moments = {}, {}, 0
+        self.slices, self.steps, self.moments, self.crowded = {}, {}, 0, []
         for line in harness.run([DRIVER, path]).stdout.splitlines():
             if line.startswith('{"rank":'):
                 self.read(json.loads(line)["rank"])
@@ -101,6 +102,7 @@ class Archive:
             ends.append(end)
             lane.append(Slice(start, end, event.get("cat", ""), event["name"],
                               self.step_at(rank, start), "event", None, None))
+        self.crowded += [one for _, lane in places[ROWS:] for one in lane]
         return [lane for _, lane in places]
 
     def count(self):
@@ -249,8 +251,19 @@ class Budget(harness.TestCase):
                     self.assertFalse(before.shown() - picture.shown(), "shown before")
                     self.assertLessEqual(len(before.flows), len(picture.flows))
                 before = picture
-        self.assertEqual(before.summary["text"], "")
-        self.assertFalse(before.slices("fold"))
+        folded = sum(one.args["events"] for one in before.slices("fold"))
+        self.assertEqual(folded, len(archive.crowded))
+        self.assertEqual(f"{folded} that overlap 64 or more others on their lane are folded "
+                         "whatever the budget" in before.summary["text"], folded != 0)
+        self.assertEqual(before.summary["text"] == "", folded == 0)
+
+    def check_crowded(self, seed, steps, **options):
+        archive = self.random_archive(seed, steps=steps, crowd=500)
+        found = collections.Counter(is_collective(one.category, one.name)
+                                    for one in archive.crowded)
+        self.assertGreater(found[True], 200)
+        self.assertGreater(found[False], 200)
+        self.check(archive, **options)
 
 
 class Options(Budget):
@@ -461,6 +474,15 @@ def random_test(seed, steps):
     return test
 
 
+def crowded_test(seed, steps):
+    def test(self):
+        self.check_crowded(seed, steps)
+
+    return test
+
+
+for count in (0, 6, 40):
+    setattr(Properties, f"test_crowded_lanes_with_{count}_steps", crowded_test(count + 7, count))
 for number in SEEDS:
     for count in (0, 6) if number > 1 else (0, 6, 40):
         setattr(Properties, f"test_random_seed_{number}_with_{count}_steps", random_test(number, count))

@@ -184,17 +184,23 @@ class Timeline(Cli):
             self.assertEqual("tensorboard --logdir" in result.stdout, named, formats)
 
     def test_slices_that_find_no_lane_are_told_at_once(self):
-        """Of 100 that overlap 64 have lanes."""
+        """Of 100 that overlap 64 have lanes; the others are folded, but where files are computed from."""
         trace = self.folder / "rank0.json"
         trace.write_text(json.dumps({"baseTimeNanoseconds": 1_790_000_000_000_000_000, "traceEvents": [
             {"ph": "X", "cat": "cpu_op", "name": "late", "pid": 1, "tid": 1, "ts": 10 + i, "dur": 1000}
             for i in range(100)]}))
-        merged = infprof("merge", trace, "-o", self.output)
+        formats = ["--formats", "pytorch,perfetto,xplane"]
+        merged = infprof("merge", trace, "-o", self.output, *formats)
         self.assertEnded(merged, 0)
-        drawn = infprof("timeline", self.output, "-o", self.output)
+        drawn = infprof("timeline", self.output, "-o", self.output, *formats)
         self.assertEnded(drawn, 0)
         for text in (merged.stdout + merged.stderr, drawn.stdout):
-            for files in ("merged/", "ranks/"):
+            for files in ("merged/", "perfetto/"):
+                self.assertRegex(text, f"(?m)^{files}: --budget 48MB: 64 of 100 events are shown, 36 that "
+                                 "overlap 64 or more others on their lane are folded whatever the "
+                                 "budget$")
+                self.assertNotIn(f"{files}: more than", text)
+            for files in ("ranks/", "plugins/profile/"):
                 self.assertIn(f"timeline-left-out 36, rank 0: {files}: more than 64 slices overlap",
                               text)
 

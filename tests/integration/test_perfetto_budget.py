@@ -138,6 +138,9 @@ def random_test(seed, steps):
     return test
 
 
+for count in (0, 6):
+    setattr(Properties, f"test_crowded_lanes_with_{count}_steps",
+            test_budget.crowded_test(count + 7, count))
 for number in (1, 2, 3):
     for count in (0, 6):
         setattr(Properties, f"test_random_seed_{number}_with_{count}_steps",

@@ -52,7 +52,7 @@ static void slices_that_nest_share_a_sublane(void **state)
 	add(&f, 10, 50);
 	add(&f, 60, 40); /* touches the one before, ends with the outer one */
 	add(&f, 100, 5); /* begins where the outer one ends */
-	assert_int_equal(ifp_slices_arrange(&f.slices, &f.lanes), 0);
+	assert_ok(ifp_slices_arrange(&f.slices, &f.lanes));
 	assert_int_equal(f.lanes.rows[f.lane].sublanes, 1);
 	assert_int_equal(nth(&f, 1)->parent, 0);
 	assert_int_equal(nth(&f, 2)->parent, 0);
@@ -70,7 +70,7 @@ static void a_partial_overlap_goes_to_the_next_sublane(void **state)
 	add(&f, 50, 100);  /* out of the first: second sub-lane */
 	add(&f, 120, 100); /* out of the second, but the first is free again */
 	add(&f, 130, 10);
-	assert_int_equal(ifp_slices_arrange(&f.slices, &f.lanes), 0);
+	assert_ok(ifp_slices_arrange(&f.slices, &f.lanes));
 	assert_int_equal(f.lanes.rows[f.lane].sublanes, 2);
 	assert_int_equal(nth(&f, 0)->sublane, 0);
 	assert_int_equal(nth(&f, 1)->sublane, 1);
@@ -89,7 +89,7 @@ static void slices_without_length_nest(void **state)
 	add(&f, 5, 0);
 	add(&f, 5, 10);
 	add(&f, 15, 0);
-	assert_int_equal(ifp_slices_arrange(&f.slices, &f.lanes), 0);
+	assert_ok(ifp_slices_arrange(&f.slices, &f.lanes));
 	assert_int_equal(f.lanes.rows[f.lane].sublanes, 1);
 	end(&f);
 }
@@ -103,7 +103,7 @@ static void a_step_goes_around_what_has_its_extent(void **state)
 	add(&f, 0, 10);
 	assert_ok(ifp_slices_add(&f.slices,
 		&(struct ifp_slice){.dur_ns = 10, .lane = f.lane, .event = IFP_SLICE_NONE}));
-	ifp_slices_arrange(&f.slices, &f.lanes);
+	assert_ok(ifp_slices_arrange(&f.slices, &f.lanes));
 	assert_true(f.slices.items[0].event == IFP_SLICE_NONE);
 	assert_int_equal(f.slices.items[1].parent, 0);
 	end(&f);
@@ -117,7 +117,9 @@ static void what_finds_no_sublane_is_counted(void **state)
 	begin(&f);
 	for (int64_t i = 0; i < IFP_MAX_SUBLANES + 3; i++)
 		add(&f, i, 1000);
-	assert_int_equal(ifp_slices_arrange(&f.slices, &f.lanes), 3);
+	assert_ok(ifp_slices_arrange(&f.slices, &f.lanes));
+	assert_int_equal(f.slices.crowded, 3);
+	assert_int_equal(f.lanes.rows[f.lane].crowded, 3);
 	assert_true(nth(&f, IFP_MAX_SUBLANES)->sublane == IFP_SLICE_NONE);
 	assert_int_equal(f.lanes.rows[f.lane].sublanes, IFP_MAX_SUBLANES);
 	end(&f);
@@ -133,7 +135,7 @@ static void the_innermost_open_slice_is_found(void **state)
 	add(&f, 10, 100);
 	add(&f, 20, 10);
 	add(&f, 20, 5);
-	ifp_slices_arrange(&f.slices, &f.lanes);
+	assert_ok(ifp_slices_arrange(&f.slices, &f.lanes));
 	row = &f.lanes.rows[f.lane];
 	assert_true(ifp_slices_at(&f.slices, row, 9) == IFP_SLICE_NONE);
 	assert_int_equal(ifp_slices_at(&f.slices, row, 10), 0);
@@ -157,6 +159,53 @@ static int64_t random_below(uint64_t *seed, uint64_t limit)
 static int64_t end_of(const struct ifp_slice *slice)
 {
 	return slice->start_ns + slice->dur_ns;
+}
+
+/* The naive way: the first sub-lane, of as many as it takes, on which nothing is crossed. */
+static void assert_first_fit(const struct ifp_slices *slices)
+{
+	enum { MOST = 1000 };
+	uint32_t top[MOST], count = 0;
+
+	for (uint32_t i = 0; i < slices->count; i++) {
+		const struct ifp_slice *slice = &slices->items[i];
+		uint32_t k;
+
+		for (k = 0; k < count; k++) {
+			while (top[k] != IFP_SLICE_NONE &&
+				end_of(&slices->items[top[k]]) <= slice->start_ns)
+				top[k] = slices->items[top[k]].parent;
+			if (top[k] == IFP_SLICE_NONE ||
+				end_of(&slices->items[top[k]]) >= end_of(slice))
+				break;
+		}
+		if (k == count)
+			top[count++] = IFP_SLICE_NONE;
+		assert_true(slice->parent == top[k]);
+		assert_true(slice->sublane == (k < IFP_MAX_SUBLANES ? k : IFP_SLICE_NONE));
+		top[k] = i;
+	}
+}
+
+static void crowded_slices_are_in_what_is_around_them(void **state)
+{
+	uint64_t seed = 0x9e3779b97f4a7c15;
+
+	(void)state;
+	for (int round = 0; round < 30; round++) {
+		struct fixture f;
+
+		begin(&f);
+		/* Those that begin later end later: as many cross as are open. Some lie inside. */
+		for (int i = 0; i < 900; i++)
+			add(&f, random_below(&seed, 2000),
+				random_below(&seed, 4) ? 1000 + random_below(&seed, 50)
+						       : random_below(&seed, 300));
+		assert_ok(ifp_slices_arrange(&f.slices, &f.lanes));
+		assert_true(f.slices.crowded > 200);
+		assert_first_fit(&f.slices);
+		end(&f);
+	}
 }
 
 /* Every two slices of a sub-lane: apart, or one inside the other. */
@@ -183,7 +232,7 @@ static void any_slices_nest_on_their_sublanes(void **state)
 		begin(&f);
 		for (int i = 0; i < 60; i++)
 			add(&f, random_below(&seed, 200), random_below(&seed, 50));
-		ifp_slices_arrange(&f.slices, &f.lanes);
+		assert_ok(ifp_slices_arrange(&f.slices, &f.lanes));
 		assert_laid_out(&f.slices);
 		end(&f);
 	}
@@ -203,7 +252,7 @@ static void ends_are_right_in_doubles_too(void **state)
 	begin(&f);
 	for (int64_t start_ns = 100; start_ns < 300000; start_ns += 200)
 		add(&f, start_ns, 200);
-	ifp_slices_arrange(&f.slices, &f.lanes);
+	assert_ok(ifp_slices_arrange(&f.slices, &f.lanes));
 	ifp_rounding_fit(&f.slices);
 	for (uint32_t i = 0; i + 1 < f.slices.count; i++) {
 		assert_true(end_us(&f.slices.items[i]) <=
@@ -224,6 +273,7 @@ int main(void)
 		cmocka_unit_test(what_finds_no_sublane_is_counted),
 		cmocka_unit_test(the_innermost_open_slice_is_found),
 		cmocka_unit_test(any_slices_nest_on_their_sublanes),
+		cmocka_unit_test(crowded_slices_are_in_what_is_around_them),
 		cmocka_unit_test(ends_are_right_in_doubles_too),
 	};
 
