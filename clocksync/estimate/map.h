@@ -110,6 +110,12 @@ struct ifp_clock_epoch ifp_clock_map_at(const struct ifp_clock_map *map, ifp_glo
 /* Whether two ranks' stamps are of one clock. Both maps are of one solution. */
 bool ifp_clock_map_same_clock(const struct ifp_clock_map *a, const struct ifp_clock_map *b);
 
+/* Calls of MPI that could not be used to narrow what is certain of a clock. */
+struct ifp_clock_calls {
+	uint64_t contradicting; /* the exchanges of the clock: all of its calls */
+	uint64_t unmatched;	/* counted otherwise than by the reference: not the same calls */
+};
+
 struct ifp_clock_summary {
 	enum ifp_clock_method method;
 	bool over_mpi;
@@ -121,6 +127,7 @@ struct ifp_clock_summary {
 	 * the wall clock was set. */
 	int64_t bound_ns;
 	double sigma_ns;	/* largest over the run; INFINITY when unaligned */
+	struct ifp_clock_calls calls_left_out;
 	int64_t realtime_steps; /* jumps of REALTIME against RAW seen in the tuples */
 };
 

@@ -28,6 +28,7 @@ struct ifp_clock_node {
 	/* IFP_CLOCK_COLLECTIVES: the largest ones, but for where the clock was set. */
 	int64_t quiet_bound_ns;
 	double quiet_sigma_ns;
+	struct ifp_clock_calls calls; /* left out */
 	uint32_t *exchanges; /* owned; which points of the track are exchanges, NULL = all */
 	uint32_t exchange_count;
 };

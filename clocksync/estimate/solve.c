@@ -195,6 +195,7 @@ static void summarise(struct ifp_clock_map *map, const struct ifp_clock_node *no
 		.rate_ppm = ifp_track_rate(&node->track) * 1e6,
 		.bound_ns = INT64_MAX,
 		.sigma_ns = INFINITY,
+		.calls_left_out = node->calls,
 		.realtime_steps = map->lines.realtime.piece_count - 1,
 	};
 	if (node->method != IFP_CLOCK_UNALIGNED)

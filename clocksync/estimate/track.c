@@ -61,7 +61,7 @@ static void narrow(
 /* The ppm with which the offset moved between the contradicting neighbours, rounded up. */
 static int64_t steepest_ppm(const struct ifp_track *track)
 {
-	int64_t steepest = 0;
+	int64_t steepest = 1; /* where the intervals contradict each other, but not the offsets */
 
 	for (uint32_t i = 1; i < track->count; i++) {
 		const struct ifp_track_point *p = track->points + i;

@@ -31,6 +31,7 @@ struct seen {
 struct seen_list {
 	struct seen *items; /* owned; by number, each once */
 	size_t count;
+	uint64_t strange; /* calls that the ranks of the node counted otherwise: none of items */
 };
 
 static void seen_list_free(struct seen_list *list)
@@ -65,7 +66,7 @@ static size_t append_rank(const struct ifp_clock_samples *samples, struct seen *
 
 /* Of ranks that share a clock, those with the same number become one; none if their orders differ.
  */
-static size_t unite(struct seen *items, size_t count)
+static size_t unite(struct seen *items, size_t count, uint64_t *strange)
 {
 	size_t kept = 0;
 
@@ -83,6 +84,8 @@ static size_t unite(struct seen *items, size_t count)
 		}
 		if (same)
 			items[kept++] = all;
+		else
+			++*strange;
 	}
 	return kept;
 }
@@ -103,7 +106,7 @@ static int list_node(const struct ifp_clock_solution *solution, const struct ifp
 		if (solution->node_of_rank[r] == node && !ranks[r].unmeasured)
 			out->count += append_rank(ranks[r].samples, out->items + out->count);
 	qsort(out->items, out->count, sizeof(*out->items), compare_seen);
-	out->count = unite(out->items, out->count);
+	out->count = unite(out->items, out->count, &out->strange);
 	return 0;
 }
 
@@ -170,6 +173,7 @@ static bool is_worth_it(const struct ifp_track *track, const struct ifp_track_po
 struct common {
 	const struct seen_list *reference, *other;
 	size_t i, k;
+	uint64_t strange; /* of one number, but not the same call */
 };
 
 static bool next_common(struct common *c, const struct seen **reference, const struct seen **other)
@@ -183,11 +187,13 @@ static bool next_common(struct common *c, const struct seen **reference, const s
 			(*reference)->order == (*other)->order && plausible(*reference) &&
 			plausible(*other))
 			return true;
+		c->strange += (*reference)->number == (*other)->number;
 	}
 	return false;
 }
 
-static size_t count_common(const struct seen_list *reference, const struct seen_list *other)
+static size_t count_common(
+	const struct seen_list *reference, const struct seen_list *other, uint64_t *strange)
 {
 	struct common c = {.reference = reference, .other = other};
 	const struct seen *a, *b;
@@ -195,14 +201,14 @@ static size_t count_common(const struct seen_list *reference, const struct seen_
 
 	while (next_common(&c, &a, &b))
 		count++;
+	*strange = reference->strange + other->strange + c.strange;
 	return count;
 }
 
-static size_t find_points(const struct ifp_track *track, const struct seen_list *reference,
-	const struct seen_list *other, size_t most, struct ifp_track_point *out)
+static size_t find_points(const struct ifp_track *track, struct common c, size_t common_count,
+	size_t most, struct ifp_track_point *out)
 {
-	size_t step = count_common(reference, other) / most + 1, count = 0, n = 0;
-	struct common c = {.reference = reference, .other = other};
+	size_t step = common_count / most + 1, count = 0, n = 0;
 	const struct seen *a, *b;
 
 	while (next_common(&c, &a, &b)) {
@@ -246,8 +252,9 @@ static void find_places(
 			places[i++] = n;
 }
 
-static int add_points(
-	struct ifp_clock_node *node, const struct ifp_track_point *added, uint32_t added_count)
+/* *contradict where they leave nothing that could be true: the track stays as it was. */
+static int add_points(struct ifp_clock_node *node, const struct ifp_track_point *added,
+	uint32_t added_count, bool *contradict)
 {
 	IFP_CLEANUP_FREE uint32_t *places = calloc(node->track.count, sizeof(*places));
 	struct ifp_track wider;
@@ -256,6 +263,7 @@ static int add_points(
 		return -ENOMEM;
 	find_places(&node->track, &wider, places);
 	if (ifp_track_tighten(&wider) || !certain(&wider)) {
+		*contradict = true;
 		free(wider.points);
 		return 0;
 	}
@@ -274,7 +282,10 @@ static int narrow_node(struct ifp_clock_solution *solution, const struct ifp_clo
 	IFP_CLEANUP(seen_list_free) struct seen_list other = {0};
 	IFP_CLEANUP_FREE struct ifp_track_point *points = NULL;
 	struct ifp_clock_node *node = &solution->nodes[i];
-	size_t most = MOST_POINTS_OF_ALL / solution->node_count, count;
+	size_t most = MOST_POINTS_OF_ALL / solution->node_count, common_count, count;
+	struct common common = {.reference = reference};
+	bool contradict = false;
+	int err;
 
 	if (!node->track.count || node->method == IFP_CLOCK_UNALIGNED)
 		return 0;
@@ -286,8 +297,12 @@ static int narrow_node(struct ifp_clock_solution *solution, const struct ifp_clo
 	points = calloc(most + 1, sizeof(*points));
 	if (!points)
 		return -ENOMEM;
-	count = find_points(&node->track, reference, &other, most, points);
-	return count ? add_points(node, points, (uint32_t)count) : 0;
+	common.other = &other;
+	common_count = count_common(reference, &other, &node->calls.unmatched);
+	count = find_points(&node->track, common, common_count, most, points);
+	err = count ? add_points(node, points, (uint32_t)count, &contradict) : 0;
+	node->calls.contradicting = contradict ? common_count : 0;
+	return err;
 }
 
 int ifp_world_calls_narrow(struct ifp_clock_solution *solution, const struct ifp_clock_rank *ranks)

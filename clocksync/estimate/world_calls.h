@@ -26,9 +26,9 @@
 #define IFP_WORLD_CALLS_GROUP UINT64_C(0x4d50495f574f524c)
 
 /*
- * Adds points to the tracks of the nodes whose clocks were exchanged with the reference's, where calls
- * say more than the exchanges around them. A node whose calls contradict its exchanges keeps its track
- * as it was. -ENOMEM only.
+ * Adds points to the tracks of the nodes whose clocks were exchanged with the reference's, where
+ * calls say more than the exchanges around them. A node whose calls contradict its exchanges keeps
+ * its track as it was. What was left out is counted in the node. -ENOMEM only.
  */
 int ifp_world_calls_narrow(
 	struct ifp_clock_solution *solution, const struct ifp_clock_rank *ranks);

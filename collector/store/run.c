@@ -216,6 +216,33 @@ static int report_member(struct ifp_run *run, const struct ifp_run_member *membe
 	return err;
 }
 
+/* What calls of MPI could not say of a clock: a row of the first rank that reads it. */
+static int report_calls(struct ifp_run *run, uint32_t i)
+{
+	const struct ifp_run_rank *rank = ifp_run_rank(run, i);
+	struct ifp_clock_calls left_out;
+	int err = 0;
+
+	if (!ifp_run_leads_clock(run, i))
+		return 0;
+	left_out = ifp_clock_map_summary(rank->map).calls_left_out;
+	if (left_out.contradicting)
+		err = ifp_run_ledger_printf(run, rank->rank, "clock-calls-unused",
+			(int64_t)left_out.contradicting,
+			"MPI calls contradict the exchanges of the clock of rank %" PRIu32
+			": its bound is by the exchanges alone",
+			rank->rank);
+	if (!err && left_out.unmatched)
+		err = ifp_run_ledger_printf(run, rank->rank, "clock-calls-unused",
+			(int64_t)left_out.unmatched,
+			"rank %" PRIu32 " has called other MPI functions in another order than the "
+			"reference, or some where they are not seen: these calls say nothing of "
+			"its "
+			"clock",
+			rank->rank);
+	return err;
+}
+
 static int report_damage(struct ifp_run *run)
 {
 	struct ifp_archive_damage damage = ifp_archive_reader_damage(run->reader);
@@ -237,6 +264,8 @@ static int report_damage(struct ifp_run *run)
 			"the archive does not say which run it is of");
 	for (uint32_t i = 0; !err && i < run->member_count; i++)
 		err = report_member(run, &run->members[i]);
+	for (uint32_t i = 0; !err && i < run->member_count; i++)
+		err = report_calls(run, i);
 	return err ? err : report_missing_ranks(run);
 }
 

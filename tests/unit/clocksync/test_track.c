@@ -104,6 +104,9 @@ static void contradiction_is_told(void **state)
 
 	(void)state;
 	assert_int_equal(ifp_track_tighten(&track), 600);
+	/* offsets of one value do not hide that the intervals exclude each other */
+	points[0].offset_ns = points[1].offset_ns = FAR;
+	assert_int_equal(ifp_track_tighten(&track), 1);
 	assert_int_equal(points[0].high_ns, FAR + 1000);
 }
 

@@ -109,6 +109,16 @@ static int64_t widest_ns(const struct ifp_clock_solution *solution, uint32_t ran
 	return ifp_clock_map_summary(ifp_clock_solution_map(solution, rank)).bound_ns;
 }
 
+static void assert_left_out(const struct ifp_clock_solution *solution, uint32_t rank,
+	uint64_t contradicting, uint64_t unmatched)
+{
+	struct ifp_clock_calls calls =
+		ifp_clock_map_summary(ifp_clock_solution_map(solution, rank)).calls_left_out;
+
+	assert_int_equal(calls.contradicting, contradicting);
+	assert_int_equal(calls.unmatched, unmatched);
+}
+
 static void barriers_narrow_what_exchanges_certify(void **state)
 {
 	(void)state;
@@ -162,6 +172,8 @@ static void calls_that_were_counted_otherwise_are_not_used(void **state)
 	with = solve(&sim);
 	assert_int_equal(widest_ns(with, 1), widest_ns(ends, 1));
 	assert_true(widest_ns(with, 2) < widest_ns(ends, 2));
+	assert_left_out(with, 1, 0, RUN_S - 2); /* numbers 2 to 99 */
+	assert_left_out(with, 2, 0, 0);
 }
 
 /* Were they believed, nothing would be left of the certificate. */
@@ -181,6 +193,8 @@ static void calls_that_contradict_the_exchanges_are_left_out(void **state)
 	with = solve(&sim);
 	assert_int_equal(widest_ns(with, 1), widest_ns(ends, 1));
 	assert_holds(&sim, with, 1, INT64_MAX);
+	assert_left_out(with, 1, RUN_S - 1, 0);
+	assert_left_out(with, 2, 0, 0);
 }
 
 /* Collectives of imported traces are not numbered: they are no calls. */
