@@ -89,6 +89,18 @@ static uint32_t host_number(struct ifp_clocks *clocks, const struct ifp_member *
 	return i;
 }
 
+/* Epochs go on where it is known that there are several clocks: the archive may not name all ranks.
+ */
+static void go_on(struct ifp_clocks *clocks)
+{
+	if (clocks->clock_count < 2)
+		return;
+	clocks->phase = CLOCKS_BETWEEN;
+	ifp_clock_schedule_made(&clocks->schedule, -1, 0,
+		clocks->resumed_ns + IFP_CLOCKS_RETURN_NS - clocks->schedule.interval_ns,
+		clocks->resumed_ns);
+}
+
 void ifp_clocks_join(struct ifp_clocks *clocks, uint32_t rank, const struct ifp_member *member)
 {
 	struct clock_rank *r = &clocks->ranks[rank];
@@ -99,7 +111,33 @@ void ifp_clocks_join(struct ifp_clocks *clocks, uint32_t rank, const struct ifp_
 		r->host = host_number(clocks, member);
 	}
 	r->there = true;
+	r->awaited = false;
 	snprintf(r->endpoint, sizeof(r->endpoint), "%s", endpoint ? endpoint : "");
+	if (clocks->resumed_ns && clocks->phase == CLOCKS_OVER)
+		go_on(clocks);
+}
+
+void ifp_clocks_resume(struct ifp_clocks *clocks, const struct ifp_roster *roster, uint32_t number,
+	uint64_t edges, int64_t now_ns)
+{
+	for (uint32_t i = 0; i < roster->world; i++) {
+		const struct ifp_member *member = &roster->members[i];
+
+		if (!member->hello)
+			continue;
+		ifp_clocks_join(clocks, i, member);
+		clocks->ranks[i].there = false;
+		clocks->ranks[i].awaited = member->state == IFP_MEMBER_PRESENT;
+		if (!clocks->ranks[i].awaited)
+			ifp_clocks_program_ended(clocks, i, now_ns);
+	}
+	clocks->plan = IFP_CLOCKS_ZMQ;
+	clocks->epoch = number ? number : 1; /* not that of the start: the programs run */
+	clocks->number = number;
+	clocks->schedule.edges = edges;
+	clocks->resumed_ns = now_ns;
+	clocks->phase = CLOCKS_OVER;
+	go_on(clocks);
 }
 
 const char *ifp_clocks_plan_name(enum ifp_clocks_plan plan)
@@ -179,6 +217,7 @@ static void end(struct ifp_clocks *clocks)
 {
 	ifp_clock_pairs_tell(clocks);
 	clocks->phase = CLOCKS_OVER;
+	clocks->resumed_ns = 0;
 }
 
 void ifp_clocks_made(struct ifp_clocks *clocks, int64_t now_ns)
@@ -240,7 +279,7 @@ void ifp_clocks_heartbeat(struct ifp_clocks *clocks, uint32_t rank, bool running
 
 void ifp_clocks_gone(struct ifp_clocks *clocks, uint32_t rank)
 {
-	clocks->ranks[rank].there = false;
+	clocks->ranks[rank].there = clocks->ranks[rank].awaited = false;
 	clocks->ranks[rank].ended = true;
 	clocks->released = true;
 }
@@ -259,7 +298,7 @@ void ifp_clocks_hurry(struct ifp_clocks *clocks, int64_t now_ns)
 static bool all_ended(const struct ifp_clocks *clocks)
 {
 	for (uint32_t i = 0; i < clocks->world; i++)
-		if (clocks->ranks[i].there && !clocks->ranks[i].ended)
+		if (clocks->ranks[i].awaited || (clocks->ranks[i].there && !clocks->ranks[i].ended))
 			return false;
 	return true;
 }

@@ -26,6 +26,8 @@
 #define IFP_CLOCKS_INTERVAL_NS (30 * IFP_NS_PER_S)  /* where rank 0 does not say */
 #define IFP_CLOCKS_MPI_NS (40 * IFP_NS_PER_S)	    /* one life of the MPI helper on all ranks */
 #define IFP_CLOCKS_STRAGGLER_NS (10 * IFP_NS_PER_S) /* an agent whose program has ended waits */
+/* When epochs go on in a collector that was started again: agents notice after 3 s. */
+#define IFP_CLOCKS_RETURN_NS (5 * IFP_NS_PER_S)
 
 enum ifp_clocks_plan {
 	IFP_CLOCKS_NONE, /* one clock, nothing to measure */
@@ -45,6 +47,14 @@ void ifp_clocks_wish(struct ifp_clocks *clocks, const cJSON *hello);
 
 /* A member of the roster is there: gives it the number of its clock. May be repeated. */
 void ifp_clocks_join(struct ifp_clocks *clocks, uint32_t rank, const struct ifp_member *member);
+
+/*
+ * A run is gone on with, whose roll has been called: its ranks are the members that the archive
+ * names, and have yet to come back but for those that have ended. Epochs go on while programs run,
+ * the next one with this number; so many edges are stored. After ifp_clocks_wish().
+ */
+void ifp_clocks_resume(struct ifp_clocks *clocks, const struct ifp_roster *roster, uint32_t number,
+	uint64_t edges, int64_t now_ns);
 
 /* The roll has been called: chooses the plan from those who have joined, and begins epoch 0. */
 enum ifp_clocks_plan ifp_clocks_roll(

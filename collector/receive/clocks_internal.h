@@ -28,6 +28,7 @@ struct clock_rank {
 	uint32_t clock;
 	uint32_t host;
 	bool there;		    /* its agent can be asked */
+	bool awaited;		    /* of an archive that is gone on with, and not back yet */
 	bool silent;		    /* measuring with it failed when it was last tried */
 	uint32_t unheard;	    /* the epoch in which it did not answer, plus 1; 0 = none */
 	bool ended;		    /* its program */
@@ -83,6 +84,7 @@ struct ifp_clocks {
 	bool released;	  /* nobody is held up any more */
 	int64_t deadline_ns;
 	int64_t first_end_ns; /* 0 = all programs run */
+	int64_t resumed_ns;   /* 0 = not, or nothing will be measured any more */
 	struct ifp_clock_schedule schedule;
 
 	struct clock_pair *pairs; /* in order of rounds */

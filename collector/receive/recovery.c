@@ -5,6 +5,7 @@
 #include "core/buf.h"
 #include "core/error.h"
 #include "trace/archive/archive.h"
+#include "trace/archive/clock_samples.h"
 #include "trace/wire/document.h"
 
 #include <errno.h>
@@ -76,6 +77,22 @@ static int take_document(
 	return 0;
 }
 
+/* Edges are the collector's own; a damaged frame costs that frame and no other. */
+static void take_edges(struct ifp_recovery *recovery, const struct ifp_frame *frame)
+{
+	IFP_CLEANUP(ifp_clock_samples_free) struct ifp_clock_samples samples = {0};
+
+	if (ifp_clock_samples_decode(frame->payload, frame->payload_bytes, &samples)) {
+		ifp_error_clear();
+		return;
+	}
+	recovery->edges += samples.edge_count;
+	for (uint32_t i = 0; i < samples.edge_count; i++)
+		if (samples.edges[i].epoch >= recovery->epochs_made &&
+			samples.edges[i].epoch < UINT32_MAX / 2)
+			recovery->epochs_made = samples.edges[i].epoch + 1;
+}
+
 static int read_frame(struct ifp_archive_reader *reader, uint64_t i, struct ifp_buf *buf,
 	struct ifp_recovery *recovery)
 {
@@ -86,14 +103,19 @@ static int read_frame(struct ifp_archive_reader *reader, uint64_t i, struct ifp_
 		ifp_error_clear(); /* a damaged frame costs that frame and no other */
 		return 0;
 	}
+	if (frame.type == IFP_FRAME_CLOCK) {
+		take_edges(recovery, &frame);
+		return 0;
+	}
 	document = ifp_document_parse(frame.payload, frame.payload_bytes);
 	return document ? take_document(recovery, &frame, &document) : 0;
 }
 
-static bool is_wanted(enum ifp_frame_type type)
+static bool is_wanted(const struct ifp_frame *frame)
 {
-	return type == IFP_FRAME_RUN || type == IFP_FRAME_RANK || type == IFP_FRAME_END ||
-	       type == IFP_FRAME_WINDOW;
+	return frame->type == IFP_FRAME_RUN || frame->type == IFP_FRAME_RANK ||
+	       frame->type == IFP_FRAME_END || frame->type == IFP_FRAME_WINDOW ||
+	       (frame->type == IFP_FRAME_CLOCK && !frame->sequence);
 }
 
 int ifp_recovery_read(const char *path, struct ifp_recovery *out)
@@ -110,7 +132,7 @@ int ifp_recovery_read(const char *path, struct ifp_recovery *out)
 	}
 	err = ifp_archive_reader_open(path, &reader);
 	for (uint64_t i = 0; !err && i < ifp_archive_reader_count(reader); i++)
-		if (is_wanted(ifp_archive_reader_frame(reader, i)->type))
+		if (is_wanted(ifp_archive_reader_frame(reader, i)))
 			err = read_frame(reader, i, &buf, &recovery);
 	if (err)
 		return ifp_fail(err, "go on with the archive %s", path);

@@ -17,6 +17,8 @@ struct ifp_recovery {
 	uint32_t world;
 	bool called;		/* the roll had been called */
 	uint32_t windows_made;	/* windows of which any rank has a result */
+	uint32_t epochs_made;	/* exchanges of clocks of which any edge is there */
+	uint64_t edges;		/* of all of them */
 	cJSON **hellos, **ends; /* by rank, NULL where there is none; owned */
 };
 

@@ -153,8 +153,13 @@ static int restore(struct ifp_session *session, const struct ifp_recovery *recov
 		}
 	}
 	ifp_windows_skip(session->windows, recovery->windows_made);
-	/* Their edges are lost where they had not been stored: no epoch is begun again. */
-	ifp_clocks_give_up(session->clocks);
+	if (recovery->hellos[0])
+		ifp_clocks_wish(session->clocks, recovery->hellos[0]);
+	if (session->ends.failure)
+		ifp_clocks_give_up(session->clocks);
+	else if (recovery->called)
+		ifp_clocks_resume(session->clocks, &session->roster, recovery->epochs_made,
+			recovery->edges, now_ns);
 	ifp_log_info("goes on with run %016" PRIx64, session->run_id);
 	return err;
 }

@@ -155,7 +155,8 @@ void stand_in_open(struct stand_in *agent, void *zmq_context, const char *addres
 {
 	int linger_ms = 0, reconnect_ms = 10;
 
-	*agent = (struct stand_in){.job = "job", .rank = rank, .world = world, .pid = 1000 + rank};
+	*agent = (struct stand_in){
+		.job = "job", .boot_id = "b", .rank = rank, .world = world, .pid = 1000 + rank};
 	agent->socket = zmq_socket(zmq_context, ZMQ_DEALER);
 	assert_non_null(agent->socket);
 	zmq_setsockopt(agent->socket, ZMQ_LINGER, &linger_ms, sizeof(linger_ms));
@@ -296,11 +297,13 @@ void stand_in_say_hello(struct stand_in *agent)
 
 	snprintf(text, sizeof(text),
 		"{'version':1,'job':'%s','rank':%u,'world':%u,'local_rank':%u,'launcher':'none',"
-		"'host':'node','pid':%u,'boot_id':'b','time_namespace':'1','stamp_clock':'raw',"
+		"'host':'node','pid':%u,'boot_id':'%s','clock_endpoint':'ipc://"
+		"nobody','time_namespace':'1','stamp_clock':'raw',"
 		"'program':'program','argv':['program'],'clock':'auto','windows':[{'first':0,"
 		"'count':5}],'warmup':1,'duration_ms':1000,'session':'%s',"
 		"'started_realtime_ns':'1800000000000000001'}",
-		agent->job, agent->rank, agent->world, agent->rank, agent->pid, agent->session);
+		agent->job, agent->rank, agent->world, agent->rank, agent->pid, agent->boot_id,
+		agent->session);
 	stand_in_send(agent, IFP_MSG_HELLO, text);
 }
 

@@ -45,7 +45,7 @@ char *collector_log(const struct collector *collector);
 
 struct stand_in {
 	void *socket;
-	const char *job;
+	const char *job, *boot_id; /* equal boot ids: one clock */
 	uint32_t rank, world;
 	uint32_t pid; /* part of its identity: two stand-ins with one pid are one agent */
 	uint64_t run_id;

@@ -7,6 +7,7 @@
 
 #include "trace/archive/archive.h"
 #include "trace/archive/block.h"
+#include "trace/archive/clock_samples.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -66,7 +67,8 @@ struct job {
 	char listen[128];
 };
 
-static void begin(struct job *job)
+/* boot_ids NULL: all share one clock. */
+static void begin(struct job *job, const char *const *boot_ids)
 {
 	*job = (struct job){0};
 	folder_make(&job->folder);
@@ -80,6 +82,8 @@ static void begin(struct job *job)
 	for (uint32_t rank = 0; rank < WORLD; rank++) {
 		stand_in_open(&job->agents[rank], job->context, job->collector.address, NULL, rank,
 			WORLD);
+		if (boot_ids)
+			job->agents[rank].boot_id = boot_ids[rank];
 		stand_in_join(&job->agents[rank], false);
 	}
 }
@@ -207,7 +211,7 @@ static void killed_after_every_few_acknowledgements(void **state)
 	int kills = 0;
 
 	(void)state;
-	begin(&job);
+	begin(&job, NULL);
 	/* 1, 2, 4, 7, 11, 16, ... frames: each time another number since the last start */
 	for (uint64_t step = 1; until + step < WORLD * FRAMES; step++, kills++) {
 		until += step;
@@ -226,7 +230,7 @@ static void killed_with_frames_on_their_way(void **state)
 	struct job job;
 
 	(void)state;
-	begin(&job);
+	begin(&job, NULL);
 	while (total(job.acknowledged) + 5 <= WORLD * FRAMES) {
 		exchange(&job, total(job.acknowledged) + 5);
 		for (uint32_t rank = 0; rank < WORLD; rank++) /* no ACK is waited for */
@@ -245,7 +249,7 @@ static void killed_while_ranks_are_ending(void **state)
 	struct job job;
 
 	(void)state;
-	begin(&job);
+	begin(&job, NULL);
 	exchange(&job, WORLD * FRAMES);
 	stand_in_end(&job.agents[1]);
 	kill_and_start_again(&job); /* rank 1 asks once more: its END must not be doubled */
@@ -260,7 +264,7 @@ static void killed_before_a_rank_has_stored_anything(void **state)
 	struct job job;
 
 	(void)state;
-	begin(&job);
+	begin(&job, NULL);
 	for (uint32_t rank = 0; rank < WORLD; rank++)
 		stand_in_expect(&job.agents[rank], IFP_MSG_ROLL);
 	kill_and_start(&job);
@@ -272,6 +276,97 @@ static void killed_before_a_rank_has_stored_anything(void **state)
 	folder_remove(&job.folder);
 }
 
+/* Rank 0 measures both others. False when it is asked nothing for a while. */
+static bool measure_one(struct stand_in *agent, int timeout_ms)
+{
+	cJSON *ask = NULL;
+	char text[512];
+
+	if (!stand_in_try(agent, IFP_MSG_CLOCK_ASK, timeout_ms, &ask))
+		return false;
+	snprintf(text, sizeof(text),
+		"{'epoch':%d,'server':%d,'outcome':'measured','edge':{'round_trips':8,"
+		"'low_ns':'-20','high_ns':'30','best_t1_ns':'1000','best_t2_ns':'1010',"
+		"'best_t3_ns':'1011','best_t4_ns':'1021'}}",
+		(int)cJSON_GetNumberValue(cJSON_GetObjectItem(ask, "epoch")),
+		(int)cJSON_GetNumberValue(cJSON_GetObjectItem(ask, "server")));
+	stand_in_send(agent, IFP_MSG_CLOCK_DONE, text);
+	cJSON_Delete(ask);
+	return true;
+}
+
+/* The edges of an epoch, one after the other. */
+static void measure(struct stand_in *agent)
+{
+	assert_true(measure_one(agent, 30000));
+	assert_true(measure_one(agent, 30000));
+}
+
+/* All say that they have ended; rank 0 answers until nobody is held up any more. */
+static void end_with_a_last_epoch(struct job *job)
+{
+	for (uint32_t rank = 0; rank < WORLD; rank++)
+		stand_in_send(&job->agents[rank], IFP_MSG_BYE,
+			"{'how':'exited','status':0,'ended_realtime_ns':'1800000000000000009',"
+			"'steps':0}");
+	while (!stand_in_try(&job->agents[1], IFP_MSG_CLOSED, 10, NULL))
+		measure_one(&job->agents[0], 10);
+	end(job);
+}
+
+/* How many epochs are in the archive: their numbers have no gap; the first and the last are whole.
+ */
+static uint32_t count_epochs(const struct job *job)
+{
+	struct ifp_archive_reader *reader;
+	uint32_t found[64] = {0}, epochs = 0;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/out/run.ifp", job->folder.path);
+	assert_ok(ifp_archive_reader_open(path, &reader));
+	for (uint64_t i = 0; i < ifp_archive_reader_count(reader); i++) {
+		IFP_CLEANUP(ifp_clock_samples_free) struct ifp_clock_samples samples = {0};
+		IFP_CLEANUP_BUF struct ifp_buf loaded = {0};
+		struct ifp_frame frame;
+
+		if (ifp_archive_reader_frame(reader, i)->type != IFP_FRAME_CLOCK)
+			continue;
+		assert_ok(ifp_archive_reader_load(reader, i, &loaded, &frame));
+		assert_ok(ifp_clock_samples_decode(frame.payload, frame.payload_bytes, &samples));
+		for (uint32_t e = 0; e < samples.edge_count; e++) {
+			assert_true(samples.edges[e].epoch < IFP_ARRAY_SIZE(found));
+			found[samples.edges[e].epoch]++;
+		}
+	}
+	ifp_archive_reader_close(&reader);
+	while (epochs < IFP_ARRAY_SIZE(found) && found[epochs])
+		epochs++;
+	for (uint32_t e = epochs; e < IFP_ARRAY_SIZE(found); e++)
+		assert_int_equal(found[e], 0);
+	assert_int_equal(found[0], 2);
+	assert_int_equal(found[epochs - 1], 2);
+	return epochs;
+}
+
+/* Three clocks: an epoch before the collector dies, one or more after it, and the last one. */
+static void killed_between_two_epochs(void **state)
+{
+	struct job job;
+
+	(void)state;
+	begin(&job, (const char *const[]){"b", "c", "d"});
+	measure(&job.agents[0]);
+	stand_in_send(&job.agents[0], IFP_MSG_HEARTBEAT, "{'running':true}");
+	stand_in_expect(&job.agents[0], IFP_MSG_ACK); /* behind the edges: they are stored */
+	kill_and_start_again(&job);
+	measure(&job.agents[0]);
+	exchange(&job, WORLD * FRAMES);
+	end_with_a_last_epoch(&job);
+	check_archive(&job);
+	assert_true(count_epochs(&job) >= 3);
+	folder_remove(&job.folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -279,6 +374,7 @@ int main(void)
 		cmocka_unit_test(killed_with_frames_on_their_way),
 		cmocka_unit_test(killed_while_ranks_are_ending),
 		cmocka_unit_test(killed_before_a_rank_has_stored_anything),
+		cmocka_unit_test(killed_between_two_epochs),
 	};
 
 	return RUN_TESTS(tests);

@@ -332,6 +332,91 @@ static void lost_rank_holds_nobody_up_and_the_others_go_on(void **state)
 	stop(&job);
 }
 
+/* The ranks of an archive, "ended" those with a dot below them; nobody is back yet. */
+static void start_again(struct job *job, const char *machines, const char *ended, uint32_t number)
+{
+	uint32_t world = (uint32_t)strlen(machines);
+
+	job->interval_ms = 1000;
+	start(job, machines, "torchrun", "auto");
+	ifp_clocks_free(&job->clocks);
+	assert_ok(ifp_clocks_new(&job->record.outlet, NULL, world, &job->clocks));
+	for (uint32_t rank = 0; rank < world; rank++)
+		if (ended[rank] == '.')
+			ifp_roster_ended(&job->roster, rank);
+	ifp_clocks_wish(job->clocks, job->roster.members[0].hello);
+	ifp_clocks_resume(job->clocks, &job->roster, number, 0, S);
+}
+
+static void come_back(struct job *job, uint32_t rank)
+{
+	ifp_clocks_join(job->clocks, rank, ifp_roster_member(&job->roster, rank));
+}
+
+static void collector_that_was_started_again_goes_on_with_the_next_number(void **state)
+{
+	struct job job = {0};
+
+	(void)state;
+	start_again(&job, "ab", "  ", 7);
+	come_back(&job, 1);
+	come_back(&job, 0);
+	assert_int_equal(measure_all(&job, 8, S + IFP_CLOCKS_RETURN_NS - 1), 0);
+	assert_int_equal(measure_all(&job, 8, S + IFP_CLOCKS_RETURN_NS), 1);
+	assert_int_equal(last_number(&job), 7);
+	assert_int_equal(measure_all(&job, 9, 2 * S + IFP_CLOCKS_RETURN_NS), 1);
+	assert_int_equal(last_number(&job), 8);
+	ifp_clocks_program_ended(job.clocks, 0, 8 * S);
+	assert_true(ifp_clocks_hold(job.clocks));
+	ifp_clocks_program_ended(job.clocks, 1, 8 * S);
+	/* the one that fell due meanwhile is not waited for */
+	assert_int_equal(measure_all(&job, 10, 8 * S), 1);
+	assert_int_equal(last_number(&job), 9);
+	assert_false(ifp_clocks_hold(job.clocks));
+	stop(&job);
+}
+
+/* That one has ended is no reason for the last epoch: others run on, and have yet to come back. */
+static void last_epoch_waits_for_those_who_have_yet_to_come_back(void **state)
+{
+	struct job job = {0};
+
+	(void)state;
+	start_again(&job, "abc", " . ", 3);
+	assert_int_equal(measure_all(&job, 4, 2 * S), 0);
+	assert_true(ifp_clocks_hold(job.clocks));
+	come_back(&job, 0);
+	come_back(&job, 2);
+	come_back(&job, 1); /* it has waited for CLOSED */
+	assert_int_equal(measure_all(&job, 4, S + IFP_CLOCKS_RETURN_NS), 2);
+	ifp_clocks_program_ended(job.clocks, 0, 7 * S);
+	ifp_clocks_program_ended(job.clocks, 2, 7 * S);
+	assert_int_equal(measure_all(&job, 5, 7 * S), 2);
+	assert_false(ifp_clocks_hold(job.clocks));
+	stop(&job);
+
+	/* one that does not come back is lost: then nobody is held up */
+	job = (struct job){0};
+	start_again(&job, "ab", "  ", 3);
+	come_back(&job, 0);
+	ifp_clocks_gone(job.clocks, 1);
+	assert_false(ifp_clocks_hold(job.clocks));
+	stop(&job);
+}
+
+static void ranks_with_one_clock_are_not_held_up_after_a_restart(void **state)
+{
+	struct job job = {0};
+
+	(void)state;
+	start_again(&job, "aa", "  ", 0);
+	assert_false(ifp_clocks_hold(job.clocks));
+	come_back(&job, 0);
+	come_back(&job, 1);
+	assert_false(ifp_clocks_hold(job.clocks));
+	stop(&job);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -349,6 +434,9 @@ int main(void)
 		cmocka_unit_test(exchange_that_nothing_came_of_leaves_its_number_to_the_next),
 		cmocka_unit_test(exchange_that_was_made_in_part_keeps_its_number),
 		cmocka_unit_test(ranks_that_run_on_are_compared_when_others_have_left),
+		cmocka_unit_test(collector_that_was_started_again_goes_on_with_the_next_number),
+		cmocka_unit_test(last_epoch_waits_for_those_who_have_yet_to_come_back),
+		cmocka_unit_test(ranks_with_one_clock_are_not_held_up_after_a_restart),
 		cmocka_unit_test(lost_rank_holds_nobody_up_and_the_others_go_on),
 	};
 
