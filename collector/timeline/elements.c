@@ -69,11 +69,10 @@ struct ifp_sink_rank ifp_element_rank(
 	return (struct ifp_sink_rank){.rank = rank, .order = order, .title = text_of(title)};
 }
 
-struct ifp_sink_lane ifp_element_lane(
-	const struct ifp_lane_row *row, uint32_t sublane, struct ifp_element_texts *texts)
+struct ifp_sink_lane ifp_element_lane(const struct ifp_lane_row *row, uint32_t sublane, bool brief,
+	struct ifp_element_texts *texts)
 {
-	ifp_buf_clear(&texts->name);
-	ifp_lanes_title(row, sublane, &texts->name);
+	ifp_lanes_title(row, sublane, brief, &texts->name);
 	remember(texts);
 	return (struct ifp_sink_lane){
 		.number = row->first_tid + sublane,

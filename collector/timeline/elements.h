@@ -21,9 +21,9 @@ struct ifp_element_texts {
 struct ifp_sink_rank ifp_element_rank(
 	const struct ifp_run_rank *rank, uint32_t order, struct ifp_element_texts *texts);
 
-/* Its number is that of the row and the sub-lane. */
-struct ifp_sink_lane ifp_element_lane(
-	const struct ifp_lane_row *row, uint32_t sublane, struct ifp_element_texts *texts);
+/* Its number is that of the row and the sub-lane. brief: with a short title. */
+struct ifp_sink_lane ifp_element_lane(const struct ifp_lane_row *row, uint32_t sublane, bool brief,
+	struct ifp_element_texts *texts);
 
 /* A slice that has a sub-lane. brief: with short texts. */
 struct ifp_sink_slice ifp_element_slice(

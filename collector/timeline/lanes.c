@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/timeline/lanes.h"
 
+#include "collector/timeline/brief.h"
 #include "core/array.h"
 #include "core/error.h"
 
@@ -163,7 +164,8 @@ static void append_thread(struct ifp_buf *out, struct ifp_str title, int64_t tid
 	ifp_buf_printf(out, " %" PRId64, tid);
 }
 
-void ifp_lanes_title(const struct ifp_lane_row *row, uint32_t sublane, struct ifp_buf *out)
+/* Without what tells sub-lanes apart. */
+static void append_title(const struct ifp_lane_row *row, struct ifp_buf *out)
 {
 	const struct ifp_lane *lane = &row->lane;
 
@@ -182,6 +184,28 @@ void ifp_lanes_title(const struct ifp_lane_row *row, uint32_t sublane, struct if
 		ifp_buf_append_text(out, " ");
 		append_scalar(out, lane->tid_text, lane->tid);
 	}
+}
+
+/* A lack of memory for the short one leaves the whole one. */
+static void cut(struct ifp_buf *out)
+{
+	IFP_CLEANUP_BUF struct ifp_buf scratch = {0};
+	struct ifp_str whole = {(const char *)out->data, (uint32_t)out->len_bytes};
+	struct ifp_str brief = ifp_brief_text(whole, IFP_BRIEF_NAME_BYTES, &scratch);
+
+	if (brief.ptr == whole.ptr || scratch.failed)
+		return;
+	ifp_buf_clear(out);
+	ifp_buf_append(out, brief.ptr, brief.len_bytes);
+}
+
+void ifp_lanes_title(
+	const struct ifp_lane_row *row, uint32_t sublane, bool brief, struct ifp_buf *out)
+{
+	ifp_buf_clear(out);
+	append_title(row, out);
+	if (brief)
+		cut(out);
 	if (sublane)
 		ifp_buf_printf(out, " · overlapping %u%s", sublane,
 			sublane == IFP_MAX_SUBLANES ? " and more" : "");

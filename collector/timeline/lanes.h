@@ -61,9 +61,10 @@ int ifp_lanes_find(struct ifp_lanes *lanes, const struct ifp_lane *lane, uint32_
 int ifp_lanes_order(const struct ifp_lanes *lanes, int64_t main_pid, uint32_t **order);
 
 /*
- * Appends what the row of a sub-lane is called, as the inside of a JSON string. IFP_MAX_SUBLANES is
- * that of the crowded.
+ * What the row of a sub-lane is called, as the inside of a JSON string, in *out, which is emptied.
+ * IFP_MAX_SUBLANES is that of the crowded. brief: a recorded name is cut as those of events are.
  */
-void ifp_lanes_title(const struct ifp_lane_row *row, uint32_t sublane, struct ifp_buf *out);
+void ifp_lanes_title(
+	const struct ifp_lane_row *row, uint32_t sublane, bool brief, struct ifp_buf *out);
 
 void ifp_lanes_free(struct ifp_lanes *lanes);

@@ -87,18 +87,28 @@ void ifp_measure_counters(struct ifp_measure *measure, const struct ifp_counters
 		}
 }
 
-static void measure_lanes(struct measuring *m)
+static int64_t lane_bytes(
+	struct measuring *m, const struct ifp_lane_row *row, uint32_t sublane, bool brief)
 {
 	const struct ifp_sink *sink = m->to->sink;
+	struct ifp_sink_lane lane = ifp_element_lane(row, sublane, brief, &m->to->texts);
 
+	return sink->ops->lane_bytes ? (int64_t)sink->ops->lane_bytes(sink, &lane) : 0;
+}
+
+static void measure_lanes(struct measuring *m)
+{
 	for (uint32_t i = 0; i < m->scene->order_count; i++) {
 		const struct ifp_lane_row *row = &m->scene->view.lanes.rows[m->scene->order[i]];
 		uint32_t count = ifp_lane_row_places(row);
 
-		for (uint32_t k = 0; k < count && sink->ops->lane_bytes; k++) {
-			struct ifp_sink_lane lane = ifp_element_lane(row, k, &m->to->texts);
+		for (uint32_t k = 0; k < count; k++) {
+			int64_t brief = lane_bytes(m, row, k, true);
+			int64_t full = lane_bytes(m, row, k, false);
 
-			m->to->plan.always.bytes += (int64_t)sink->ops->lane_bytes(sink, &lane);
+			m->to->plan.always.bytes += brief;
+			ifp_plan_add(&m->to->plan, IFP_LEVEL_FULL, IFP_LEVEL_COUNT,
+				(struct ifp_size){full - brief, 0});
 		}
 	}
 }

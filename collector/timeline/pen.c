@@ -36,7 +36,7 @@ void ifp_pen_number_lanes(struct ifp_pen *pen, struct ifp_scene *scene)
 
 void ifp_pen_lane(struct ifp_pen *pen, const struct ifp_lane_row *row, uint32_t sublane)
 {
-	struct ifp_sink_lane element = ifp_element_lane(row, sublane, &pen->texts);
+	struct ifp_sink_lane element = ifp_element_lane(row, sublane, pen->brief, &pen->texts);
 
 	pen->sink->ops->lane(pen->sink, &element);
 }

@@ -109,8 +109,7 @@ int ifp_sheet_rows(struct ifp_sheet *sheet, struct ifp_rank_view *view,
 		row->first_tid = sheet->next_tid;
 		sheet->next_tid += row->sublanes;
 		for (uint32_t k = 0; k < row->sublanes; k++) {
-			ifp_buf_clear(&title);
-			ifp_lanes_title(row, k, &title);
+			ifp_lanes_title(row, k, true, &title);
 			ifp_sheet_row(sheet, pid_of(row, context), (int64_t)row->first_tid + k,
 				(struct ifp_str){
 					(const char *)title.data, (uint32_t)title.len_bytes});

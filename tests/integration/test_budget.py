@@ -411,6 +411,23 @@ class Options(Budget):
         result = self.draw(archive, "--formats", "pytorch,perfetto", "--max-events", "3", status=1)
         self.assertEqual(result.stderr.count("give --max-events "), 2)
 
+    def test_names_of_threads_are_short_until_everything_is_whole(self):
+        name = "worker " + "x" * 1_000_000
+        events = [{"ph": "X", "cat": "cpu_op", "name": "op", "pid": 1, "tid": 2, "ts": i, "dur": 9}
+                  for i in range(20)]
+        events.append({"ph": "M", "name": "thread_name", "pid": 1, "tid": 2, "args": {"name": name}})
+        path = self.folder / "0.json"
+        path.write_text(json.dumps({"baseTimeNanoseconds": random_trace.BASE_NS, "traceEvents": events}))
+        archive = self.merge([path])
+        for budget, cut in (("20KB", True), ("50MB", False)):
+            self.draw(archive, "--budget", budget)
+            titles = [e["args"]["name"] for e in json.loads(self.json_text())["traceEvents"]
+                      if e["name"] == "thread_name" and "worker" in e["args"]["name"]]
+            self.assertEqual(len(titles), 9)
+            for title in titles:
+                self.assertEqual(title.partition(" · overlapping ")[0],
+                                 name[:93] + "\u2026" if cut else name)
+
     def test_files_of_ranks_are_there_together_or_not_at_all(self):
         archive = self.random_archive(13)
         self.draw(archive)

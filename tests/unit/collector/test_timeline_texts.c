@@ -90,9 +90,11 @@ static void assert_title(const struct ifp_lane_row *row, uint32_t sublane, const
 {
 	IFP_CLEANUP_BUF struct ifp_buf title = {0};
 
-	ifp_lanes_title(row, sublane, &title);
-	assert_str(
-		((struct ifp_str){(const char *)title.data, (uint32_t)title.len_bytes}), expected);
+	for (int brief = 0; brief < 2; brief++) {
+		ifp_lanes_title(row, sublane, brief, &title);
+		assert_str(((struct ifp_str){(const char *)title.data, (uint32_t)title.len_bytes}),
+			expected);
+	}
 }
 
 static void lanes_are_called_by_what_they_are(void **state)
