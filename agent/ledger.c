@@ -4,6 +4,7 @@
 #include "core/segment.h"
 
 #include <cjson/cJSON.h>
+#include <stdio.h>
 
 static void add_row(cJSON *rows, const char *what, uint64_t count, const char *why)
 {
@@ -46,9 +47,12 @@ static void add_windows(cJSON *rows, const struct ifp_ledger_facts *facts)
 {
 	const uint32_t hook = facts->hook;
 
-	if (!facts->windows_wanted || facts->windows_tried)
+	if (!facts->windows_wanted || facts->windows_tried || facts->not_found)
 		return;
-	if (!(hook & IFP_HOOK_LOADED) && facts->python)
+	/* Nothing of Python was there. */
+	if (!(hook & IFP_HOOK_LOADED) && !facts->python)
+		return;
+	if (!(hook & IFP_HOOK_LOADED))
 		add_row(rows, "hook-off", 0,
 			"Python did not run infprof's start-up hook (options -I, -E and -S switch "
 			"it off): no steps and no PyTorch operators");
@@ -74,7 +78,22 @@ static void add_windows(cJSON *rows, const struct ifp_ledger_facts *facts)
 			"PyTorch's profiler never asked for a window: no PyTorch operators");
 	else
 		add_row(rows, "window-lost", facts->steps,
-			"the program ended before a window could be agreed on");
+			"the program ended before a window could be agreed on: --warmup 0 and "
+			"fewer --steps let it begin and end earlier");
+}
+
+/* Whatever the program is: its marks are lost, too. */
+static void add_not_found(cJSON *rows, const char *name)
+{
+	char why[160];
+
+	if (!name)
+		return;
+	snprintf(why, sizeof(why),
+		"%s is missing where infprof is installed: no marks, no steps and no PyTorch "
+		"operators",
+		name);
+	add_row(rows, "hook-off", 0, why);
 }
 
 char *ifp_ledger_document(const struct ifp_ledger_facts *facts)
@@ -102,6 +121,7 @@ char *ifp_ledger_document(const struct ifp_ledger_facts *facts)
 		"no UTF-8, NaN, or no duration");
 	add_counted(rows, "window-negative", facts->slices_negative,
 		"slices of PyTorch's profiler end before they begin: drawn without length");
+	add_not_found(rows, facts->not_found);
 	add_windows(rows, facts);
 	if (cJSON_GetArraySize(rows))
 		text = cJSON_PrintUnformatted(json);

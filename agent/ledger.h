@@ -20,10 +20,11 @@ struct ifp_ledger_facts {
 	uint64_t events_repaired;  /* elements of them that were repaired on reading */
 	uint64_t slices_negative;  /* that end before they begin */
 	uint64_t windows_tried;	   /* handed to Kineto, whatever came of them */
-	uint32_t hook;		/* enum ifp_hook_bits */
+	uint32_t hook;		   /* enum ifp_hook_bits */
 	uint64_t steps;
-	bool python; /* the program looks like a Python interpreter */
-	bool polled; /* Kineto has asked at least once */
+	bool python;	       /* the program looks like a Python interpreter */
+	const char *not_found; /* a part of the installation that the program needed; NULL = none */
+	bool polled;	       /* Kineto has asked at least once */
 };
 
 /* {"rows":[...]}; to be freed with cJSON_free(). NULL when there is no row, or no memory. */

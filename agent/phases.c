@@ -133,6 +133,16 @@ static bool looks_like_python(const char *program)
 	return !strncmp(slash ? slash + 1 : program, "python", 6);
 }
 
+/* What programs load, and was not there for this one. */
+static const char *not_found(const struct ifp_agent *agent)
+{
+	if (!agent->child.pid)
+		return NULL;
+	if (!agent->paths.library)
+		return "lib/infprof/libinfprof.so";
+	return agent->paths.python ? NULL : "lib/infprof/python";
+}
+
 static void write_ledger(struct ifp_agent *agent)
 {
 	const struct ifp_agent_counters counters = ifp_agent_count(agent);
@@ -152,6 +162,7 @@ static void write_ledger(struct ifp_agent *agent)
 		.hook = counters.hook,
 		.steps = counters.steps,
 		.python = looks_like_python(agent->argv[0]),
+		.not_found = not_found(agent),
 		.polled = agent->polled,
 	};
 	char *document = ifp_ledger_document(&facts);

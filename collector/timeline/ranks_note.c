@@ -10,7 +10,9 @@
 
 static void append_size(struct ifp_buf *out, uint64_t bytes)
 {
-	if (bytes < 1000000)
+	if (bytes < 1000)
+		ifp_buf_printf(out, "%" PRIu64 " B", bytes);
+	else if (bytes < 1000000)
 		ifp_buf_printf(out, "%.1f kB", (double)bytes / 1e3);
 	else
 		ifp_buf_printf(out, "%.1f MB", (double)bytes / 1e6);

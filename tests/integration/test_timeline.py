@@ -396,7 +396,8 @@ class Limits(TimelineCase):
         self.assertEqual(self.files(), [self.rank_file(0), self.rank_file(3)])
 
     def test_less_than_a_step_leaves_nothing(self):
-        self.assertRegex(self.budget(1), "^ranks/ is empty: .* one step of one rank takes [0-9.]+ kB$")
+        self.assertRegex(self.budget(1), "^ranks/ is empty: [0-9.]+ kB are more than --ranks-budget 1 B; "
+                         "one step of one rank takes [0-9.]+ kB$")
         self.assertEqual(self.files(), [])
 
     def test_0_is_no_limit(self):

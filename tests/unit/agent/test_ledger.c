@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "agent/ledger.h"
+#include "core/cleanup.h"
 
 #include <cjson/cJSON.h>
 
@@ -61,7 +62,8 @@ static const struct {
 	const char *what;
 } reasons[] = {
 	{0, true, false, "hook-off"},
-	{0, false, false, "no-torch"},
+	/* A program in C, of which nobody expects operators. */
+	{0, false, false, NULL},
 	{IFP_HOOK_LOADED, true, false, "no-torch"},
 	{IFP_HOOK_LOADED | IFP_HOOK_TORCH, true, false, "no-steps"},
 	{IFP_HOOK_LOADED | IFP_HOOK_TORCH | IFP_HOOK_STEPPED, true, false, "not-armed"},
@@ -85,10 +87,25 @@ static void test_the_first_thing_that_was_missing_for_a_window_is_the_reason(voi
 			.python = reasons[i].python,
 			.polled = reasons[i].polled};
 
-		assert_string_equal(words(&facts), reasons[i].what);
+		if (reasons[i].what)
+			assert_string_equal(words(&facts), reasons[i].what);
+		else
+			assert_null(ifp_ledger_document(&facts));
 		facts.windows_wanted = false;
 		assert_null(ifp_ledger_document(&facts));
 	}
+}
+
+static void test_a_missing_part_of_the_installation_is_named(void **state)
+{
+	const struct ifp_ledger_facts facts = {
+		.windows_wanted = true, .python = true, .not_found = "lib/infprof/libinfprof.so"};
+	IFP_CLEANUP_FREE char *document = ifp_ledger_document(&facts);
+
+	(void)state;
+	assert_string_equal(words(&facts), "hook-off");
+	assert_non_null(strstr(document, "\"lib/infprof/libinfprof.so is missing where infprof is "
+					 "installed: no marks"));
 }
 
 int main(void)
@@ -97,6 +114,7 @@ int main(void)
 		cmocka_unit_test(test_a_rank_that_lost_nothing_has_no_rows),
 		cmocka_unit_test(test_what_was_lost_is_counted),
 		cmocka_unit_test(test_the_first_thing_that_was_missing_for_a_window_is_the_reason),
+		cmocka_unit_test(test_a_missing_part_of_the_installation_is_named),
 	};
 
 	return RUN_TESTS(tests);
