@@ -3,6 +3,9 @@
 #include "cli/verb.h"
 
 #include "cli/export_chrome.h"
+#include "cli/excerpt_words.h"
+#include "cli/output_format.h"
+#include "cli/rank_options.h"
 #include "collector/timeline/excerpt.h"
 #include "collector/timeline/sink_perfetto.h"
 #include "core/cleanup.h"
@@ -18,7 +21,7 @@
 struct values {
 	const char *output;
 	int format;
-	int64_t rank;
+	struct ifp_rank_options ranks;
 };
 
 static const char *const formats[] = {"chrome", "perfetto", NULL};
@@ -35,30 +38,27 @@ static const struct ifp_option options[] = {
 	{.name = "format",
 		.argument = "FORMAT",
 		.environment = "",
-		.doc = "The format to write.",
+		.doc = "The format to write. Default: by the name of FILE, perfetto for "
+		       ".pftrace and chrome for all others.",
 		.type = IFP_OPTION_CHOICE,
 		.offset = offsetof(struct values, format),
 		.choices = formats},
-	{.name = "rank",
-		.argument = "R",
-		.environment = "",
-		.doc = "Only the events of this rank; in chrome, with processes and flows numbered "
-		       "as they were recorded. An imported trace keeps the times that it had.",
-		.type = IFP_OPTION_INT,
-		.offset = offsetof(struct values, rank),
-		.max = UINT32_MAX},
+	IFP_RANK_OPTIONS(struct values, ranks),
 };
 
 static const struct ifp_command command = {
 	.name = "infprof export",
-	.synopsis = "ARCHIVE|DIR [--format FORMAT] [--rank R] -o FILE",
+	.synopsis = "ARCHIVE|DIR [--format FORMAT] [--ranks LIST] -o FILE",
 	.summary = "write the events of an archive in another format",
 	.description =
 		"Writes every event that the archive holds, none left out, with times of the whole "
 		"job that start at 0. chrome is plain Chrome JSON, for chrome://tracing, Perfetto "
-		"and other readers of it. Without --rank, processes get new numbers there, so that "
-		"those of two ranks never meet, are named by their rank, and stand in the order of "
-		"the ranks. perfetto is the form of Perfetto (ui.perfetto.dev), smaller and exact "
+		"and other readers of it. Of one rank alone, processes and flows have the numbers "
+		"that were "
+		"recorded there, and an imported trace keeps the times that it had; of several, "
+		"processes get new numbers, so that those of two ranks never meet, are named by "
+		"their rank, and stand in the order of the ranks. perfetto is the form of Perfetto "
+		"(ui.perfetto.dev), smaller and exact "
 		"to the nanosecond, with the lanes of the merged timeline. To look at a run in "
 		"TensorBoard, use infprof-timeline(1); for a part of a run infprof-slice(1).",
 	.options = options,
@@ -67,22 +67,15 @@ static const struct ifp_command command = {
 };
 
 /* In Perfetto's form: what a slice of the whole run is. */
-static int export_perfetto(
-	struct ifp_run *run, int64_t rank, const char *path, struct ifp_exported *result)
+static int export_perfetto(struct ifp_run *run, const struct ifp_ranges *ranks, const char *path,
+	struct ifp_exported *result)
 {
 	IFP_CLEANUP(ifp_timeline_result_free) struct ifp_timeline_result files = {0};
-	IFP_CLEANUP_RANGES struct ifp_ranges ranks = {0};
-	struct ifp_excerpt excerpt = {.stretch = IFP_STRETCH_ALL};
+	const struct ifp_excerpt excerpt = {.ranks = ranks, .stretch = IFP_STRETCH_ALL};
 	struct ifp_excerpt_result drawn;
 	struct ifp_sink *sink;
-	int err = 0;
+	int err = ifp_sink_perfetto_open(run, path, &(struct ifp_budget){0}, &sink);
 
-	if (rank != IFP_EXPORT_ALL_RANKS) {
-		err = ifp_ranges_add(&ranks, rank);
-		excerpt.ranks = &ranks;
-	}
-	if (!err)
-		err = ifp_sink_perfetto_open(run, path, &(struct ifp_budget){0}, &sink);
 	if (err)
 		return err;
 	err = ifp_excerpt_draw(run, &excerpt, sink, &drawn);
@@ -90,39 +83,53 @@ static int export_perfetto(
 		sink->ops->abandon(sink);
 		return err;
 	}
-	if (drawn.unaligned)
-		ifp_log_warn("%" PRIu32 " ranks have no clock readings: their events are left out",
-			drawn.unaligned);
-	*result = (struct ifp_exported){.events = drawn.events, .left_out = drawn.left_out};
-	return sink->ops->close(sink, &files);
+	*result = (struct ifp_exported){.events = drawn.events};
+	err = sink->ops->close(sink, &files);
+	if (!err)
+		ifp_excerpt_warn(&drawn, "");
+	return err;
 }
 
 /* By format. */
-static int (*const exporters[])(
-	struct ifp_run *run, int64_t rank, const char *path, struct ifp_exported *result) = {
-	ifp_export_chrome,
-	export_perfetto,
+static int (*const exporters[])(struct ifp_run *run, const struct ifp_ranges *ranks,
+	const char *path, struct ifp_exported *result) = {
+	[IFP_OUTPUT_CHROME] = ifp_export_chrome,
+	[IFP_OUTPUT_PERFETTO] = export_perfetto,
 };
 
-static int export_run(const struct values *v, struct ifp_run *run, struct ifp_exported *result)
+static int export_run(const struct values *v, enum ifp_output_format format,
+	const struct ifp_ranges *ranks, struct ifp_run *run, struct ifp_exported *result)
 {
-	IFP_CLEANUP_RANGES struct ifp_ranges wanted = {0};
-	int err = v->rank == IFP_EXPORT_ALL_RANKS ? 0 : ifp_ranges_add(&wanted, v->rank);
+	int err;
 
-	if (!err && !ifp_run_rank_count(run))
-		err = ifp_fail(-ENOENT, "the archive holds no rank");
-	if (!err)
-		err = ifp_stretch_check_ranks(run, &wanted);
-	if (err)
-		return err;
-	return exporters[v->format](run, v->rank, v->output, result);
+	if (!ifp_run_rank_count(run))
+		return ifp_fail(-ENOENT, "the archive holds no rank");
+	err = ifp_stretch_check_ranks(run, ranks);
+	return err ? err : exporters[format](run, ranks, v->output, result);
+}
+
+/* What is asked for, and what the name of the file says: *format. -EINVAL when they differ. */
+static int choose_format(const struct values *v, enum ifp_output_format *format)
+{
+	enum ifp_output_format named = ifp_output_format_of(v->output);
+
+	if (v->format == IFP_OUTPUT_UNKNOWN)
+		*format = named == IFP_OUTPUT_UNKNOWN ? IFP_OUTPUT_CHROME : named;
+	else if (named == IFP_OUTPUT_UNKNOWN || (int)named == v->format)
+		*format = (enum ifp_output_format)v->format;
+	else
+		return ifp_fail(-EINVAL,
+			"--format %s, but the name %s is one of %s: leave one of them out",
+			formats[v->format], v->output, formats[named]);
+	return 0;
 }
 
 /* Not between the events, where these go to the standard output. */
 static void print_summary(const struct ifp_exported *exported, const char *output)
 {
 	if (strcmp(output, IFP_OUTPUT_STANDARD) != 0)
-		printf("%s: %" PRIu64 " events\n", output, exported->events);
+		printf("%s: %" PRIu64 " event%s\n", output, exported->events,
+			exported->events == 1 ? "" : "s");
 	if (exported->left_out)
 		ifp_log_warn("%" PRIu64 " events that the format has no place for were left out",
 			exported->left_out);
@@ -132,26 +139,30 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 {
 	const struct values *v = values;
 	IFP_CLEANUP(ifp_run_close) struct ifp_run *archive = NULL;
+	IFP_CLEANUP_RANGES struct ifp_ranges ranks = {0};
+	enum ifp_output_format format = IFP_OUTPUT_CHROME;
 	struct ifp_exported exported = {0};
 	char path[PATH_MAX];
 	int err;
 
 	if (!v->output)
 		return ifp_verb_usage(&ifp_verb_export, "-o FILE is missing");
+	if (choose_format(v, &format) || ifp_rank_options_read(&v->ranks, &ranks))
+		return ifp_verb_usage(&ifp_verb_export, "%s", ifp_error_cause(0));
 	err = ifp_verb_archive(arguments->items[0], path);
 	if (!err)
 		err = ifp_verb_check_output(v->output, path);
 	if (!err)
 		err = ifp_run_open(path, &archive);
 	if (!err)
-		err = export_run(v, archive, &exported);
+		err = export_run(v, format, ifp_rank_options_wanted(&ranks), archive, &exported);
 	if (err < 0)
 		return err;
 	print_summary(&exported, v->output);
 	return IFP_EXIT_OK;
 }
 
-static const struct values defaults = {.rank = IFP_EXPORT_ALL_RANKS};
+static const struct values defaults = {.format = IFP_OUTPUT_UNKNOWN};
 
 const struct ifp_verb ifp_verb_export = {
 	.command = &command,

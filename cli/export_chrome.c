@@ -23,6 +23,7 @@ struct export
 {
 	struct ifp_run *run;
 	struct ifp_chrome_writer *writer;
+	const struct ifp_ranges *ranks; /* NULL = all */
 	bool renumber;
 	struct ifp_intern processes; /* "rank/pid": its id + 1 is the new pid */
 	struct ifp_buf key;
@@ -187,12 +188,17 @@ static int export_rank(struct export *e, uint32_t i)
 	return err;
 }
 
-static int export_ranks(struct export *e, int64_t wanted)
+static bool is_wanted(const struct export *e, uint32_t i)
+{
+	return !e->ranks || ifp_ranges_hold(e->ranks, ifp_run_rank(e->run, i)->rank);
+}
+
+static int export_ranks(struct export *e)
 {
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < ifp_run_rank_count(e->run); i++)
-		if (wanted == IFP_EXPORT_ALL_RANKS || ifp_run_rank(e->run, i)->rank == wanted)
+		if (is_wanted(e, i))
 			err = export_rank(e, i);
 	return err;
 }
@@ -219,6 +225,8 @@ static void append_metadata(struct export *e)
 		int64_t bound_ns =
 			rank->map ? ifp_clock_map_summary(rank->map).bound_ns : INT64_MAX;
 
+		if (!is_wanted(e, i))
+			continue;
 		ifp_buf_printf(&e->key, "%s\"rank %u\":", separator, rank->rank);
 		if (bound_ns == INT64_MAX)
 			ifp_buf_append_text(&e->key, "null");
@@ -260,11 +268,11 @@ static bool states_unit(const struct ifp_run_rank *rank)
 			       "displayTimeUnit", &found);
 }
 
-/* The rank whose file this is to be; NULL for all ranks. */
-static const struct ifp_run_rank *find_rank(const struct export *e, int64_t wanted)
+/* The rank whose file this is to be; NULL for several. */
+static const struct ifp_run_rank *find_rank(const struct export *e)
 {
 	for (uint32_t i = 0; !e->renumber && i < ifp_run_rank_count(e->run); i++)
-		if (ifp_run_rank(e->run, i)->rank == wanted)
+		if (is_wanted(e, i))
 			return ifp_run_rank(e->run, i);
 	return NULL;
 }
@@ -274,9 +282,9 @@ static const struct ifp_run_rank *find_rank(const struct export *e, int64_t want
  * wall-clock times (of the rank that others are aligned with), and the base that gives them back
  * is stated as Kineto does.
  */
-static int open_writer(struct export *e, const char *path, int64_t wanted)
+static int open_writer(struct export *e, const char *path)
 {
-	const struct ifp_run_rank *only = find_rank(e, wanted);
+	const struct ifp_run_rank *only = find_rank(e);
 	const struct ifp_run_rank *first =
 		ifp_run_rank_count(e->run) ? ifp_run_rank(e->run, 0) : NULL;
 
@@ -307,17 +315,22 @@ static void export_free(struct export *e)
 	ifp_buf_free(&e->args);
 }
 
-int ifp_export_chrome(
-	struct ifp_run *run, int64_t rank, const char *path, struct ifp_exported *result)
+static bool is_one(const struct ifp_ranges *ranks)
+{
+	return ranks && ranks->count == 1 && ranks->items[0].first == ranks->items[0].last;
+}
+
+int ifp_export_chrome(struct ifp_run *run, const struct ifp_ranges *ranks, const char *path,
+	struct ifp_exported *result)
 {
 	struct ifp_exported exported = {0};
 	IFP_CLEANUP(export_free)
 	struct export e = {
-		.run = run, .renumber = rank == IFP_EXPORT_ALL_RANKS, .result = &exported};
-	int err = open_writer(&e, path, rank);
+		.run = run, .ranks = ranks, .renumber = !is_one(ranks), .result = &exported};
+	int err = open_writer(&e, path);
 
 	if (!err)
-		err = export_ranks(&e, rank);
+		err = export_ranks(&e);
 	if (!err)
 		err = ifp_buf_status(&e.args);
 	if (!err)

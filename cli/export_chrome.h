@@ -6,20 +6,19 @@
 #pragma once
 
 #include "collector/store/run.h"
+#include "core/ranges.h"
 
 #include <stdint.h>
 
-#define IFP_EXPORT_ALL_RANKS (-1)
-
 struct ifp_exported {
 	uint64_t events;
-	uint64_t left_out; /* the format has no place for them */
+	uint64_t left_out; /* plain Chrome JSON has no place for them */
 };
 
 /*
- * One rank with its processes and ids as they were, so that its trace comes back; or all ranks,
- * with new numbers, so that those of two ranks never meet, processes in the order of the ranks and
- * named by them. Ranks without clock readings are left out with a warning.
+ * One rank with its processes and ids as they were, so that its trace comes back; or several, all
+ * where ranks is NULL, with new numbers, so that those of two ranks never meet, processes in the
+ * order of the ranks and named by them. Ranks without clock readings are left out with a warning.
  */
-int ifp_export_chrome(
-	struct ifp_run *run, int64_t rank, const char *path, struct ifp_exported *result);
+int ifp_export_chrome(struct ifp_run *run, const struct ifp_ranges *ranks, const char *path,
+	struct ifp_exported *result);

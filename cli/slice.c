@@ -2,6 +2,9 @@
 /* infprof slice: every event of a stretch of time, as a timeline of its own. */
 #include "cli/verb.h"
 
+#include "cli/excerpt_words.h"
+#include "cli/output_format.h"
+#include "cli/rank_options.h"
 #include "collector/timeline/excerpt.h"
 #include "collector/timeline/sink_chrome.h"
 #include "collector/timeline/sink_perfetto.h"
@@ -19,8 +22,8 @@
 
 struct values {
 	const char *output;
-	const char *step;
-	const char *ranks;
+	const char *step, *steps;
+	struct ifp_rank_options ranks;
 	int64_t from_ns, to_ns;
 };
 
@@ -40,12 +43,13 @@ static const struct ifp_option options[] = {
 		       "rank's end of M.",
 		.type = IFP_OPTION_TEXT,
 		.offset = offsetof(struct values, step)},
-	{.name = "ranks",
-		.argument = "LIST",
+	{.name = "steps",
+		.argument = "N[-M]",
 		.environment = "",
-		.doc = "Only these ranks (0,3-5). Default: all.",
+		.doc = "The same.",
 		.type = IFP_OPTION_TEXT,
-		.offset = offsetof(struct values, ranks)},
+		.offset = offsetof(struct values, steps)},
+	IFP_RANK_OPTIONS(struct values, ranks),
 	{.name = "from",
 		.argument = "TIME",
 		.environment = "",
@@ -114,13 +118,16 @@ static void request_free(struct request *request)
 
 static int read_request(const struct values *v, struct request *request)
 {
-	int err = v->ranks ? ifp_ranges_parse(v->ranks, "--ranks", &request->ranks) : 0;
+	const char *option = v->step ? "--step" : "--steps", *step = v->step ? v->step : v->steps;
+	int err = ifp_rank_options_read(&v->ranks, &request->ranks);
 
-	if (!err && v->step)
-		err = ifp_ranges_parse(v->step, "--step", &request->steps);
+	if (!err && v->step && v->steps)
+		err = ifp_fail(-EINVAL, "--step and --steps are the same: give one of them");
+	if (!err && step)
+		err = ifp_ranges_parse(step, option, &request->steps);
 	if (!err && request->steps.count > 1)
-		err = ifp_fail(
-			-EINVAL, "--step: \"%s\" is more than one stretch: give N or N-M", v->step);
+		err = ifp_fail(-EINVAL, "%s: \"%s\" is more than one stretch: give N or N-M",
+			option, step);
 	if (!err && v->to_ns != NOT_GIVEN && v->to_ns <= (v->from_ns == NOT_GIVEN ? 0 : v->from_ns))
 		err = ifp_fail(-EINVAL, "--to is not behind --from");
 	return err;
@@ -134,12 +141,12 @@ static int find_stretch(const struct values *v, const struct request *request, s
 	int64_t start_ns = 0;
 	int err = 0;
 
-	if (v->step)
-		err = ifp_stretch_of_steps(
-			run, v->ranks ? &request->ranks : NULL, &request->steps.items[0], &stretch);
+	if (request->steps.count)
+		err = ifp_stretch_of_steps(run, ifp_rank_options_wanted(&request->ranks),
+			&request->steps.items[0], &stretch);
 	if (err)
 		return err;
-	if (v->step)
+	if (request->steps.count)
 		start_ns = stretch.from_ns;
 	if (v->from_ns != NOT_GIVEN &&
 		__builtin_add_overflow(start_ns, v->from_ns, &stretch.from_ns))
@@ -172,49 +179,26 @@ static int fail_empty(const struct ifp_stretch *stretch, const struct ifp_excerp
 static void print_summary(
 	const struct ifp_timeline_result *files, const struct ifp_excerpt_result *result)
 {
-	printf("%s  %" PRIu64 " bytes, %" PRIu64 " events of %" PRIu32 " %s\n",
-		files->files[0].path, files->files[0].bytes, result->events, result->ranks,
-		result->ranks == 1 ? "rank" : "ranks");
+	printf("%s  %" PRIu64 " bytes, %" PRIu64 " %s of %" PRIu32 " %s\n", files->files[0].path,
+		files->files[0].bytes, result->events, result->events == 1 ? "event" : "events",
+		result->ranks, result->ranks == 1 ? "rank" : "ranks");
 	if (result->leading_out)
-		printf("%" PRIu64 " arrows lead out of it and are not drawn\n",
-			result->leading_out);
+		printf("%" PRIu64 " %s out of it and %s not drawn\n", result->leading_out,
+			result->leading_out == 1 ? "arrow leads" : "arrows lead",
+			result->leading_out == 1 ? "is" : "are");
 }
-
-static void warn(const struct ifp_excerpt_result *result)
-{
-	if (result->unaligned)
-		ifp_log_warn("%" PRIu32 " ranks have no clock readings: their events are left out",
-			result->unaligned);
-	if (result->left_out)
-		ifp_log_warn("%" PRIu64 " events have no place in this format and are left out: "
-			     "infprof export writes them",
-			result->left_out);
-}
-
-static bool ends_in(const char *name, const char *end)
-{
-	size_t name_bytes = strlen(name), end_bytes = strlen(end);
-
-	return name_bytes > end_bytes && !strcmp(name + name_bytes - end_bytes, end);
-}
-
-enum format { FORMAT_UNKNOWN, FORMAT_CHROME, FORMAT_PERFETTO };
 
 /* Which format is meant by the name of the file. */
-static enum format format_of(const char *output)
+static enum ifp_output_format format_of(const char *output)
 {
-	if (!strcmp(output, "-") || ends_in(output, ".json") || ends_in(output, ".json.gz"))
-		return FORMAT_CHROME;
-	if (ends_in(output, ".pftrace") || ends_in(output, ".pftrace.gz"))
-		return FORMAT_PERFETTO;
-	return FORMAT_UNKNOWN;
+	return !strcmp(output, "-") ? IFP_OUTPUT_CHROME : ifp_output_format_of(output);
 }
 
 static int open_sink(const struct ifp_run *run, const char *output, struct ifp_sink **sink)
 {
 	const struct ifp_budget none = {0};
 
-	if (format_of(output) == FORMAT_PERFETTO)
+	if (format_of(output) == IFP_OUTPUT_PERFETTO)
 		return ifp_sink_perfetto_open(run, output, &none, sink);
 	return ifp_sink_chrome_open(output, run, &none, sink);
 }
@@ -236,7 +220,7 @@ static int draw(struct ifp_run *run, const struct ifp_excerpt *excerpt, struct i
 static int slice(const struct values *v, const struct request *request, struct ifp_run *run)
 {
 	IFP_CLEANUP(ifp_timeline_result_free) struct ifp_timeline_result files = {0};
-	struct ifp_excerpt excerpt = {.ranks = v->ranks ? &request->ranks : NULL};
+	struct ifp_excerpt excerpt = {.ranks = ifp_rank_options_wanted(&request->ranks)};
 	struct ifp_excerpt_result result;
 	struct ifp_sink *sink;
 	int err = ifp_stretch_check_ranks(run, excerpt.ranks);
@@ -251,7 +235,7 @@ static int slice(const struct values *v, const struct request *request, struct i
 		return err;
 	if (strcmp(v->output, "-") != 0)
 		print_summary(&files, &result);
-	warn(&result);
+	ifp_excerpt_warn(&result, "infprof export writes them");
 	return 0;
 }
 
@@ -265,7 +249,7 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 
 	if (!v->output)
 		return ifp_verb_usage(&ifp_verb_slice, "-o FILE is missing");
-	if (format_of(v->output) == FORMAT_UNKNOWN)
+	if (format_of(v->output) == IFP_OUTPUT_UNKNOWN)
 		return ifp_verb_usage(&ifp_verb_slice,
 			"-o %s: the name says no format: end it in .json or .pftrace, with .gz "
 			"behind or not",

@@ -58,7 +58,7 @@ static void append_nobody(struct ifp_buf *out, const struct ifp_verdict *verdict
 	ifp_words_range(out, verdict->spread_min_ns, verdict->spread_max_ns);
 	ifp_buf_append_text(out, ", ");
 	if (verdict->another_each_time) {
-		ifp_buf_append_text(out, "another rank last each time");
+		ifp_buf_append_text(out, "no rank was the last twice in a row");
 	} else if (ifp_lateness_regular(verdict->steps_late, verdict->steps)) {
 		append_candidate(out, verdict);
 		ifp_buf_append_text(out, ", but not clearly enough: more --steps would tell");

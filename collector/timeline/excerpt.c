@@ -90,7 +90,7 @@ static int find_moments(struct drawing *drawing)
 			!reaches(drawing->stretch, timed->start_ns, 0))
 			continue;
 		if (!is_moment(kind) && !drawing->pen->sink->ops->other) {
-			drawing->result->left_out++;
+			drawing->result->left_out[IFP_EXCERPT_HALF]++;
 			continue;
 		}
 		err = IFP_ARRAY_RESERVE(drawing->moments, drawing->moment_capacity,
@@ -145,7 +145,7 @@ static uint32_t place_slices(struct drawing *drawing)
 			count += slice->event != IFP_SLICE_NONE;
 		} else if (ifp_slice_is_crowded(slice) &&
 			   reaches(drawing->stretch, slice->start_ns, slice->dur_ns)) {
-			drawing->result->left_out++;
+			drawing->result->left_out[IFP_EXCERPT_CROWDED]++;
 		}
 	}
 	return count;
@@ -198,7 +198,7 @@ static void draw_moments(struct drawing *drawing)
 		bool drawn = draw_moment(drawing, &drawing->moments[i]);
 
 		drawing->result->events += drawn;
-		drawing->result->left_out += !drawn;
+		drawing->result->left_out[IFP_EXCERPT_HALF] += !drawn;
 	}
 }
 
@@ -218,7 +218,7 @@ static void draw_flows(struct drawing *drawing)
 		bool to = slice_reaches(drawing, flows->items[i].to);
 
 		if (joins_crowded(drawing, &flows->items[i])) {
-			drawing->result->left_out += from || to ? 2 : 0;
+			drawing->result->left_out[IFP_EXCERPT_CROWDED] += from || to ? 2 : 0;
 			continue;
 		}
 		if (from && to) {
@@ -231,7 +231,8 @@ static void draw_flows(struct drawing *drawing)
 		const struct ifp_timed_event *timed =
 			&drawing->scene.view.loaded.events[flows->alone[i]];
 
-		drawing->result->left_out += reaches(drawing->stretch, timed->start_ns, 0);
+		drawing->result->left_out[IFP_EXCERPT_ARROW] +=
+			reaches(drawing->stretch, timed->start_ns, 0);
 	}
 }
 
@@ -274,8 +275,38 @@ static int draw_rank(struct ifp_run *run, uint32_t i, const struct ifp_stretch *
 	err = ifp_scene_load(run, i, &drawing.scene);
 	/* Such a time may be anywhere: not in a stretch that has an end. */
 	if (stretch->to_ns == INT64_MAX)
-		result->left_out += drawing.scene.view.misplaced;
+		result->left_out[IFP_EXCERPT_MISPLACED] += drawing.scene.view.misplaced;
 	return err ? err : draw_scene(&drawing);
+}
+
+uint64_t ifp_excerpt_left_out(const struct ifp_excerpt_result *result)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < IFP_EXCERPT_CAUSES; i++)
+		sum += result->left_out[i];
+	return sum;
+}
+
+void ifp_excerpt_left_out_text(const struct ifp_excerpt_result *result, struct ifp_buf *out)
+{
+	static const char *const causes[] = {
+		[IFP_EXCERPT_ARROW] = "halves and steps of arrows that join nothing",
+		[IFP_EXCERPT_CROWDED] = "where 64 or more others overlap on the lane",
+		[IFP_EXCERPT_HALF] = "halves of slices alone, and kinds without a picture",
+		[IFP_EXCERPT_MISPLACED] = "with a time that cannot be",
+	};
+	uint64_t sum = ifp_excerpt_left_out(result);
+	const char *between = ": ";
+
+	ifp_buf_printf(out, "%" PRIu64 " %s no place in this format and %s left out", sum,
+		sum == 1 ? "event has" : "events have", sum == 1 ? "is" : "are");
+	for (int i = 0; i < IFP_EXCERPT_CAUSES; i++) {
+		if (!result->left_out[i])
+			continue;
+		ifp_buf_printf(out, "%s%" PRIu64 " %s", between, result->left_out[i], causes[i]);
+		between = ", ";
+	}
 }
 
 int ifp_excerpt_draw(struct ifp_run *run, const struct ifp_excerpt *excerpt, struct ifp_sink *sink,

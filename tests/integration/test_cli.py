@@ -59,7 +59,7 @@ class Use(Cli):
             (["report", "--nope", archive], "there is no option --nope"),
             (["timeline", archive], "-o DIR is missing"),
             (["export", archive], "-o FILE is missing"),
-            (["export", archive, "-o", "x", "--rank", "three"], '"three" is no whole number'),
+            (["export", archive, "-o", "x", "--rank", "three"], '"three" is no list of numbers'),
             (["export", archive, "-o", "x", "--format", "csv"], '"csv" is none of chrome, perfetto'),
             (["collect", archive], "-o ARCHIVE|DIR is missing"),
         ]

@@ -2,6 +2,7 @@
 """Timelines in Perfetto's form hold what an export of everything holds."""
 
 import collections
+import gzip
 import json
 import pathlib
 import subprocess
@@ -107,6 +108,44 @@ class Perfetto(Slice):
         self.assertEnded(result, 1)
         self.assertIn("no rank 7: it has ranks 0-2", result.stderr)
         self.assertFalse((self.folder / "none.pftrace").exists())
+
+    def test_the_name_of_an_export_says_the_format(self):
+        archive = self.archive(3)
+        command = [harness.INFPROF, "export", archive, "-o"]
+        for name, options in (("x.pftrace", []), ("x.pftrace.gz", []), ("x.json", []), ("x", []),
+                              ("y", ["--format", "perfetto"])):
+            path = self.folder / name
+            self.assertEnded(harness.run([*command, path, *options]), 0)
+            content = path.read_bytes()
+            if name.endswith(".gz"):
+                content = gzip.decompress(content)
+            self.assertEqual(content[:1] != b"{", name not in ("x.json", "x"), name)
+        for name, option, other in (("z.pftrace", "chrome", "perfetto"), ("z.json.gz", "perfetto", "chrome")):
+            result = harness.run([*command, self.folder / name, "--format", option])
+            self.assertEnded(result, 2)
+            self.assertIn(f"--format {option}, but the name {self.folder / name} is one of {other}: ",
+                          result.stderr)
+            self.assertFalse((self.folder / name).exists())
+
+    def test_ranks_are_named_in_one_way_by_all_verbs(self):
+        archive = self.archive(3, library="nccl")
+        for verb in ("slice", "export"):
+            for option, ranks in (("--rank", "1"), ("--ranks", "1"), ("--rank", "0,2"), ("--ranks", "1-2")):
+                path = self.folder / f"{verb}{option}{ranks}.pftrace"
+                self.assertEnded(harness.run([harness.INFPROF, verb, archive, option, ranks, "-o", path]), 0)
+                found = {event[0] for event in of_trace(pftrace.Trace(path))}
+                self.assertEqual(found, {"1": {1}, "0,2": {0, 2}, "1-2": {1, 2}}[ranks])
+            result = harness.run([harness.INFPROF, verb, archive, "--rank", "0", "--ranks", "1", "-o",
+                                  self.folder / "z.json"])
+            self.assertEnded(result, 2)
+            self.assertIn("--rank and --ranks are the same", result.stderr)
+        path = self.folder / "two.json"
+        self.assertEnded(harness.run([harness.INFPROF, "export", archive, "--ranks", "0,2", "-o", path]), 0)
+        exported = json.loads(path.read_text())
+        self.assertEqual(set(exported["metadata"]["clock_bounds_ns"]), {"rank 0", "rank 2"})
+        names = {event["args"]["name"].split()[1] for event in exported["traceEvents"]
+                 if event["name"] == "process_name"}
+        self.assertEqual(names, {"0", "2"})
 
     def test_a_timeline_holds_all_slices(self):
         archive = self.archive(3, library="nccl")

@@ -68,7 +68,7 @@ static void noise(void **state)
 	(void)state;
 	assert_headline(&one_host, &verdict,
 		"8 of 8 ranks, 5 steps, one host, one clock; "
-		"no rank is late: spread 30.0 to 115 ms, another rank last each time");
+		"no rank is late: spread 30.0 to 115 ms, no rank was the last twice in a row");
 	verdict.another_each_time = false;
 	assert_headline(&one_host, &verdict,
 		"8 of 8 ranks, 5 steps, one host, one clock; "
