@@ -12,6 +12,7 @@
 #include "core/cleanup.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "trace/wire/document.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -217,6 +218,47 @@ static int draw(struct ifp_run *run, const struct ifp_excerpt *excerpt, struct i
 	return err;
 }
 
+/* The steps of a window; false where it holds none. */
+static bool steps_of(const struct ifp_run *run, uint32_t i, struct ifp_range *steps)
+{
+	const cJSON *window = ifp_run_window(run, i)->document;
+	const char *outcome = ifp_document_get_text(window, "outcome");
+
+	steps->first = (int64_t)ifp_document_get_count(window, "first_step");
+	steps->last = (int64_t)ifp_document_get_count(window, "last_step");
+	return steps->first && outcome && !strcmp(outcome, "recorded");
+}
+
+/* Each once, whatever number of ranks have it. */
+static void append_windows(struct ifp_buf *text, const struct ifp_run *run)
+{
+	struct ifp_range steps, told = {0};
+
+	for (uint32_t i = 0; i < ifp_run_window_count(run); i++) {
+		if (!steps_of(run, i, &steps) || steps.first <= told.last)
+			continue;
+		ifp_buf_printf(text, "%s%" PRId64 " to %" PRId64, told.last ? ", " : " ",
+			steps.first, steps.last);
+		told = steps;
+	}
+	if (!told.last)
+		ifp_buf_append_text(text, " none");
+}
+
+/* Steps are marked all the time, operators recorded only in windows. */
+static void warn_no_operators(const struct request *request, const struct ifp_run *run,
+	const struct ifp_excerpt_result *result)
+{
+	IFP_CLEANUP_BUF struct ifp_buf text = {0};
+
+	if (!request->steps.count || result->operators || !ifp_run_window_count(run))
+		return;
+	append_windows(&text, run);
+	ifp_log_warn("it has no operators of PyTorch: they are recorded in windows, which hold of "
+		     "the steps%s",
+		text_of(&text));
+}
+
 static int slice(const struct values *v, const struct request *request, struct ifp_run *run)
 {
 	IFP_CLEANUP(ifp_timeline_result_free) struct ifp_timeline_result files = {0};
@@ -236,6 +278,7 @@ static int slice(const struct values *v, const struct request *request, struct i
 	if (strcmp(v->output, "-") != 0)
 		print_summary(&files, &result);
 	ifp_excerpt_warn(&result, "infprof export writes them");
+	warn_no_operators(request, run, &result);
 	return 0;
 }
 

@@ -125,8 +125,11 @@ static void append_missing(
 		ifp_buf_append_text(out, " xprof");
 }
 
-static int tell_missing(const struct ifp_python *python, const struct ifp_viewable *found)
+/* asked: it was named by the user. */
+static int tell_missing(
+	const struct ifp_python *python, const struct ifp_viewable *found, bool asked)
 {
+	const char *another = asked ? "" : "; or name a Python that has it: --python PYTHON";
 	IFP_CLEANUP_BUF struct ifp_buf packages = {0};
 
 	append_missing(&packages, python, found);
@@ -134,10 +137,10 @@ static int tell_missing(const struct ifp_python *python, const struct ifp_viewab
 	if (ifp_buf_status(&packages))
 		return -ENOMEM;
 	if (!has_some(python, found))
-		return ifp_fail(-ENOENT, "%s has not all that it takes: %s -m pip install%s",
-			python->name, python->name, (const char *)packages.data);
-	ifp_log_warn("a part will not be shown: %s -m pip install%s", python->name,
-		(const char *)packages.data);
+		return ifp_fail(-ENOENT, "%s has not all that it takes: %s -m pip install%s%s",
+			python->name, python->name, (const char *)packages.data, another);
+	ifp_log_warn("a part will not be shown: %s -m pip install%s%s", python->name,
+		(const char *)packages.data, another);
 	return 0;
 }
 
@@ -177,7 +180,7 @@ static int find_python(
 				       "TensorBoard needs a Python: name it with --python");
 	ifp_error_clear();
 	*python = best;
-	return has_all(&best, found) ? 0 : tell_missing(&best, found);
+	return has_all(&best, found) ? 0 : tell_missing(&best, found, asked != NULL);
 }
 
 /* That plug-in has files of its own, which are drawn when they are asked for. */

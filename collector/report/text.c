@@ -4,10 +4,13 @@
 
 #include "collector/report/clocks.h"
 #include "collector/report/words.h"
+#include "core/ranges.h"
 #include "trace/wire/document.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+#define MAX_STEP_LISTS 8u /* ranks that have other steps than those before them */
 
 /* Pads what was appended since start to a column's width; at least one blank follows. */
 static void pad(struct ifp_buf *out, size_t start, size_t width)
@@ -98,6 +101,66 @@ static void append_ranks(struct ifp_buf *out, const struct ifp_report *report)
 				 "clock               ended\n");
 	for (uint32_t i = 0; i < ifp_run_rank_count(report->run); i++)
 		append_rank(out, report, i);
+}
+
+static bool is_marked(const struct ifp_rank_activity *rank, uint64_t step)
+{
+	size_t low = 0, high = rank->mark_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (rank->marks[middle].step < step)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < rank->mark_count && rank->marks[low].step == step;
+}
+
+static bool has_all_steps(
+	const struct ifp_rank_activity *rank, const struct ifp_rank_activity *other)
+{
+	for (size_t i = 0; i < other->mark_count; i++)
+		if (!is_marked(rank, other->marks[i].step))
+			return false;
+	return true;
+}
+
+static void append_step_numbers(struct ifp_buf *out, const struct ifp_rank_activity *rank)
+{
+	IFP_CLEANUP_RANGES struct ifp_ranges numbers = {0};
+
+	for (size_t i = 0; i < rank->mark_count; i++)
+		if (rank->marks[i].step <= INT64_MAX &&
+			ifp_ranges_add(&numbers, (int64_t)rank->marks[i].step))
+			return;
+	ifp_ranges_print(&numbers, out);
+}
+
+/* Of traces, which have the steps that they have: of a run of infprof all are there, from 1 on. */
+static void append_steps(struct ifp_buf *out, const struct ifp_report *report)
+{
+	const struct ifp_rank_activity *ranks = report->activity.ranks, *before = NULL;
+	uint32_t told = 0;
+
+	for (uint32_t i = 0; i < ifp_run_rank_count(report->run) && told <= MAX_STEP_LISTS; i++) {
+		if (!ifp_run_rank(report->run, i)->imported || !ranks[i].mark_count ||
+			(before && has_all_steps(before, &ranks[i]) &&
+				has_all_steps(&ranks[i], before)))
+			continue;
+		ifp_buf_append_text(out, told ? "; " : "Steps: ");
+		before = &ranks[i];
+		if (told++ == MAX_STEP_LISTS) {
+			ifp_buf_append_text(out, "...");
+			break;
+		}
+		if (told > 1)
+			ifp_buf_printf(out, "from rank %u on ", ranks[i].rank);
+		append_step_numbers(out, before);
+	}
+	if (told)
+		ifp_buf_append_text(out, "\n");
 }
 
 static void append_clocks(struct ifp_buf *out, const struct ifp_report *report)
@@ -260,6 +323,7 @@ void ifp_report_text(const struct ifp_report *report, struct ifp_buf *out)
 	ifp_buf_append_text(out, "\n");
 	append_run(out, report->run);
 	append_ranks(out, report);
+	append_steps(out, report);
 	append_clocks(out, report);
 	append_windows(out, report->run);
 	ifp_report_ledger_text(report->run, out);

@@ -128,6 +128,12 @@ static void place_moments(struct drawing *drawing)
 			compare_moments);
 }
 
+static bool is_operator(const struct ifp_scene *scene, const struct ifp_slice *slice)
+{
+	return slice->event != IFP_SLICE_NONE &&
+	       scene->view.loaded.events[slice->event].event.source == IFP_SOURCE_KINETO;
+}
+
 /* Notes which lanes are used; gives the number of slices. */
 static uint32_t place_slices(struct drawing *drawing)
 {
@@ -143,6 +149,7 @@ static uint32_t place_slices(struct drawing *drawing)
 
 			drawing->used[lane - drawing->first_lane] = true;
 			count += slice->event != IFP_SLICE_NONE;
+			drawing->result->operators += is_operator(scene, slice);
 		} else if (ifp_slice_is_crowded(slice) &&
 			   reaches(drawing->stretch, slice->start_ns, slice->dur_ns)) {
 			drawing->result->left_out[IFP_EXCERPT_CROWDED]++;

@@ -32,6 +32,7 @@ enum ifp_excerpt_cause {
 struct ifp_excerpt_result {
 	uint64_t events;      /* of the archive that were drawn; an arrow is two,
 			       * a slice that was two halves one */
+	uint64_t operators;   /* of the events, those that PyTorch's profiler recorded */
 	uint32_t ranks;	      /* that have some */
 	uint32_t unaligned;   /* ranks of whose clock nothing is known: not drawn */
 	uint64_t leading_out; /* arrows of which one end is in the excerpt: not drawn */

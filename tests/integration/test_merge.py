@@ -156,6 +156,16 @@ class Drawn(Merge):
         rank, = harness.report(self.output)["per_rank"]
         self.assertEqual(rank["steps"], 3)
 
+    def test_the_report_lists_the_steps_of_the_traces(self):
+        paths = []
+        for rank, numbers in enumerate(((3, 4, 7), (3, 4, 7), (4, 5))):
+            steps = [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{n}", "pid": 1,
+                      "tid": 1, "ts": 1000 * n, "dur": 900} for n in numbers]
+            paths.append(self.write(f"rank{rank}.json", {"traceEvents": steps}))
+        self.merge(*paths)
+        lines = (self.output / "report.txt").read_text().splitlines()
+        self.assertIn("Steps: 3-4, 7; from rank 2 on 4-5", lines)
+
     def test_flows_and_processes_of_two_ranks_never_meet(self):
         """Each arrow begins and ends in the process of one rank, and begins once."""
         self.merge(*DDP)

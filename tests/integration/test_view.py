@@ -104,6 +104,12 @@ class Missing(View):
                 self.assertRefused(self.view("--python", python),
                                    f"{python} -m pip install {packages}\n")
 
+    def test_another_python_can_be_named(self):
+        self.python("bin/python3", ["tensorboard"])
+        self.assertRefused(self.view(PATH=f"{self.folder / 'bin'}:{os.environ['PATH']}"),
+                           "python3 -m pip install torch-tb-profiler; or name a Python that has it: "
+                           "--python PYTHON\n")
+
     def test_xplanes_take_another_plug_in(self):
         (self.output / "merged" / "all_0.1.pt.trace.json.gz").unlink()
         self.put("plugins/profile/run/rank0.xplane.pb")
