@@ -120,6 +120,11 @@ def read_frames(data):
     return frames
 
 
+def payload_bytes(data, at):
+    """Of the frame whose header stands there."""
+    return struct.unpack_from("<I", data, at + 24)[0]
+
+
 def read_index(payload):
     """Entries as (offset, sequence, type, rank, events, bytes), and the trailer's offset."""
     entries = [struct.unpack_from("<QQIIII", payload, at)

@@ -9,6 +9,7 @@ group is killed and the test fails with what was printed.
 import json
 import os
 import pathlib
+import select
 import shutil
 import signal
 import subprocess
@@ -122,6 +123,35 @@ def wait_for_report(output, timeout=60):
     path = pathlib.Path(output) / "report.json"
     wait_for(path.exists, timeout, f"{path} is written")
     return report(output)
+
+
+def collector_of(output):
+    """Process and command line of the collector that writes into output."""
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            words = (entry / "cmdline").read_bytes().decode().split("\0")[:-1]
+        except OSError:
+            continue
+        if words and words[0].endswith("infprof-collector") and str(output) in words:
+            return int(entry.name), words
+    return None
+
+
+def kill_collector(output):
+    """Ends the collector that writes into output without a word; the command that starts it again."""
+    pid, words = collector_of(output)
+    watch = os.pidfd_open(pid)
+    try:
+        signal.pidfd_send_signal(watch, signal.SIGKILL)
+        if not select.select([watch], [], [], 60)[0]:
+            raise AssertionError("the collector is still there")
+    finally:
+        os.close(watch)
+    place = words.index("--ready-fd")
+    del words[place:place + 2]
+    return words
 
 
 def traces_on_the_machine():

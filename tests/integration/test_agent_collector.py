@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An agent whose collector dies under it: the program notices nothing, and nothing gets lost."""
 
-import os
-import pathlib
 import re
-import select
-import signal
 import subprocess
 import unittest
 
@@ -14,20 +10,6 @@ from harness import AGENT, BUILD, COLLECTOR, INFPROF
 
 MARKER = BUILD / "tests" / "marker"
 RANGES = 4000  # of a millisecond each
-
-
-def collector_of(output):
-    """Process and command line of the collector that writes into output."""
-    for entry in pathlib.Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            words = (entry / "cmdline").read_bytes().decode().split("\0")[:-1]
-        except OSError:
-            continue
-        if words and words[0].endswith("infprof-collector") and str(output) in words:
-            return int(entry.name), words
-    return None
 
 
 class CollectorDies(harness.TestCase):
@@ -51,13 +33,7 @@ class CollectorDies(harness.TestCase):
         harness.wait_for(
             lambda: archive.exists() and archive.stat().st_size > 6000, what="frames in the archive"
         )
-        pid, words = collector_of(self.output)
-        watch = os.pidfd_open(pid)
-        self.addCleanup(os.close, watch)
-        signal.pidfd_send_signal(watch, signal.SIGKILL)
-        self.assertTrue(select.select([watch], [], [], 60)[0], "the collector is still there")
-        place = words.index("--ready-fd")
-        del words[place : place + 2]
+        words = harness.kill_collector(self.output)
         return agent, words
 
     def assertAllRanges(self):
@@ -90,8 +66,8 @@ class CollectorDies(harness.TestCase):
         )  # fmt: skip
         self.addCleanup(agent.wait)
         self.addCleanup(agent.kill)
-        harness.wait_for(lambda: collector_of(self.output), what="a collector")
-        words = collector_of(self.output)[1]
+        harness.wait_for(lambda: harness.collector_of(self.output), what="a collector")
+        words = harness.collector_of(self.output)[1]
         self.assertEqual(words[words.index("--ranks-budget") + 1], "5000000")
         self.assertEqual(words[words.index("--max-ranks-files") + 1], "3")
 

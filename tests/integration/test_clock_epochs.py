@@ -7,10 +7,12 @@ all. So there are two truths to hold the results against: the offsets, and the m
 """
 
 import os
+import subprocess
 import unittest
 
 import archive_format as fmt
-from harness import AGENT, BUILD, TestCase, export, mpirun, report
+from harness import (AGENT, BUILD, TestCase, environment, export, kill_collector, mpirun, report,
+                     wait_for)
 
 APART_S = 137  # rank r's clock is r times as much ahead
 SUSPENDED_S = 2
@@ -32,22 +34,38 @@ def edges(archive):
     return found
 
 
+def whole_edges(archive):
+    """Those of an archive whose last frame may not be whole."""
+    data = archive.read_bytes()
+    at = 16
+    while at + 48 <= len(data) and at + 48 + fmt.payload_bytes(data, at) <= len(data):
+        at += 48 + fmt.payload_bytes(data, at)
+    return [edge for _, of, _, _, _, payload in fmt.read_frames(data[:at])
+            if of == fmt.CLOCK and payload for edge in fmt.read_clock(payload)[1]]
+
+
 EDGES = {2: 1, 4: 4, 8: 12}  # of a hypercube over so many clocks
 
 
 @unittest.skipUnless(os.geteuid() == 0, "a time namespace needs root")
 class ClockEpochs(TestCase):
-    def job(self, ranks, *program, interval="200ms", options=(), before=""):
+    def command(self, *program, interval="200ms", options=(), before=""):
         script = (f'{before} exec unshare -T --monotonic "$((OMPI_COMM_WORLD_RANK * {APART_S}))" '
                   f'"{AGENT}" -o "{self.output}" --clock-interval {interval} '
                   f'{" ".join(options)} -- "$@"')
-        result = mpirun(ranks, ["sh", "-c", script, "sh", *program])
+        return ["sh", "-c", script, "sh", *program]
+
+    def job(self, ranks, *program, **how):
+        result = mpirun(ranks, self.command(*program, **how))
         self.assertEnded(result, 0)
+        self.take_epochs()
+        return result
+
+    def take_epochs(self):
         self.archive = self.output / "run.ifp"
         self.epochs = {}
         for edge in edges(self.archive):
             self.epochs.setdefault(edge[0], []).append(edge[1:])
-        return result
 
     def assertTruthInEveryEdge(self):
         for number, found in self.epochs.items():
@@ -95,6 +113,32 @@ class ClockEpochs(TestCase):
                 error_us = us - first_us - (ticks - first_ticks) * us_per_tick
                 # RAW itself bends against the TSC by some ns between two readings
                 self.assertLess(abs(error_us), clock["bound_ns"] / 1000 + 0.5, rank)
+
+    def test_collector_that_was_started_again_goes_on_with_exchanges(self):
+        command = ["mpirun", "--oversubscribe", "-n", 2, *self.command(MARKER, 12000)]
+        job = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, env=environment(), text=True)
+        self.addCleanup(job.kill)
+        archive = self.output / "run.ifp"
+        before = set()
+
+        def three_exchanges():
+            if archive.exists() and archive.stat().st_size > 1000:
+                before.update(edge[0] for edge in whole_edges(archive))
+            return len(before) >= 3
+
+        wait_for(three_exchanges, what="some exchanges")
+        words = kill_collector(self.output)
+        collector = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                     env=environment())
+        self.addCleanup(collector.kill)
+        said = job.communicate(timeout=120)[1]
+        self.assertEqual((job.returncode, collector.wait(timeout=60)), (0, 0), said)
+        self.take_epochs()
+        self.assertGreaterEqual(len(self.epochs), len(before) + 3)
+        self.assertEqual(sorted(self.epochs), list(range(len(self.epochs))))
+        self.assertTruthInEveryEdge()
+        self.assertEqual(report(self.output)["clocks"][1]["epochs"], len(self.epochs))
 
     def test_zero_compares_before_and_after_only(self):
         self.job(2, MARKER, 1500, interval="0")
