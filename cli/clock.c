@@ -45,7 +45,9 @@ static const struct ifp_command command = {
 		"Reads an archive and prints for every rank which clock it read, how that was "
 		"tied to the time of the job, its offset and drift, the estimated standard "
 		"deviation (sigma) and the certified bound. The bound holds as long as no clock "
-		"drifts faster than the assumption that is printed beside it. DIR is the output "
+		"drifts faster than the assumption that is printed beside it. Below, for every GPU "
+		"and window: what its times are moved by, and between which limits that is, by "
+		"launches and by calls that waited. DIR is the output "
 		"directory of a run and means DIR/run.ifp.",
 	.options = options,
 	.option_count = IFP_ARRAY_SIZE(options),
@@ -80,6 +82,8 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 		err = ifp_verb_check_output(v->html, path);
 	if (!err)
 		err = ifp_run_open(path, &archive);
+	for (uint32_t i = 0; !err && i < ifp_run_rank_count(archive); i++)
+		err = ifp_run_look_for_gpus(archive, i);
 	if (!err)
 		err = ifp_output_open(v->html ? v->html : IFP_OUTPUT_STANDARD, GZIP_LEVEL, &output);
 	if (err < 0)

@@ -329,6 +329,7 @@ int ifp_export_chrome(struct ifp_run *run, const struct ifp_ranges *ranks, const
 		.run = run, .ranks = ranks, .renumber = !is_one(ranks), .result = &exported};
 	int err = open_writer(&e, path);
 
+	ifp_run_keep_as_recorded(run);
 	if (!err)
 		err = export_ranks(&e);
 	if (!err)

@@ -22,6 +22,9 @@
 struct ifp_rank_activity {
 	uint32_t rank;
 	int64_t bound_ns; /* of the rank's clock; INT64_MAX = not aligned */
+	/* Estimated, and no part of that: how far GPUs' times are off, where ranks are compared, or
+	 * their clocks aligned, by these. */
+	int64_t doubt_ns;
 	struct ifp_step_mark *marks;
 	size_t mark_count;
 	struct ifp_collective *host; /* by step, then start */
@@ -32,6 +35,12 @@ struct ifp_rank_activity {
 	size_t mpi_count;
 	uint64_t without_step; /* collectives that were left out because no mark ends their step */
 };
+
+/* Of its moments: both together; INT64_MAX = not aligned. */
+static inline int64_t ifp_activity_uncertainty(const struct ifp_rank_activity *rank)
+{
+	return rank->bound_ns == INT64_MAX ? INT64_MAX : rank->bound_ns + rank->doubt_ns;
+}
 
 struct ifp_activity {
 	struct ifp_arena arena;

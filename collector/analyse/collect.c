@@ -1,20 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From an archive's run to the activity of its ranks. */
 #include "collector/analyse/activity.h"
-#include "collector/analyse/verdict.h"
 
 #include "core/error.h"
 
 #include <errno.h>
 
-/* Of when the rank came to something. */
-static int64_t bound_of(const struct ifp_clock_map *map)
+static bool aligned_by_collectives(const struct ifp_run *run)
 {
-	struct ifp_clock_summary clock = ifp_clock_map_summary(map);
+	for (uint32_t i = 0; i < ifp_run_rank_count(run); i++) {
+		const struct ifp_clock_map *map = ifp_run_rank(run, i)->map;
 
-	if (clock.method != IFP_CLOCK_COLLECTIVES)
-		return clock.bound_ns;
-	return clock.bound_ns + 2 * IFP_CUPTI_BIAS_NS;
+		if (map && ifp_clock_map_summary(map).method == IFP_CLOCK_COLLECTIVES)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * What GPUs' times add to the doubt about when a rank came to something, where that is told by
+ * kernels, or by clocks that kernels have aligned: of two ranks each adds its own.
+ */
+static void add_doubts(struct ifp_activity *activity, const struct ifp_run *run)
+{
+	if (ifp_activity_kind(activity) != IFP_ACTIVITY_DEVICE && !aligned_by_collectives(run))
+		return;
+	for (uint32_t i = 0; i < activity->rank_count; i++)
+		activity->ranks[i].doubt_ns = ifp_run_gpu_doubt(run, i);
 }
 
 static int collect_rank(struct ifp_activity *activity, struct ifp_run *run, uint32_t i)
@@ -27,7 +39,7 @@ static int collect_rank(struct ifp_activity *activity, struct ifp_run *run, uint
 	*rank = (struct ifp_rank_activity){.rank = source->rank, .bound_ns = INT64_MAX};
 	if (!source->map)
 		return 0;
-	rank->bound_ns = bound_of(source->map);
+	rank->bound_ns = ifp_clock_map_summary(source->map).bound_ns;
 	err = ifp_run_load_events(run, i, &events);
 	if (err < 0)
 		return ifp_fail(err, "read the events of rank %u", source->rank);
@@ -49,6 +61,7 @@ int ifp_activity_collect(struct ifp_run *run, struct ifp_activity *out)
 		err = collect_rank(&activity, run, i);
 	if (err < 0)
 		return err;
+	add_doubts(&activity, run);
 	*out = activity;
 	activity = (struct ifp_activity){0};
 	return 0;

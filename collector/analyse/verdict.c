@@ -61,16 +61,18 @@ static bool all_aligned(const struct comparison *c)
 	return true;
 }
 
-/* What clocks can make of nothing between one rank and the others. */
+/* What clocks and sources can make of nothing between one rank and the others. */
 static int64_t bound_of(const struct comparison *c, uint32_t candidate)
 {
 	int64_t others_ns = 0;
 
 	for (uint32_t i = 0; i < c->count; i++) {
-		if (i != candidate && c->ranks[i]->bound_ns > others_ns)
-			others_ns = c->ranks[i]->bound_ns;
+		int64_t of_rank_ns = ifp_activity_uncertainty(c->ranks[i]);
+
+		if (i != candidate && of_rank_ns > others_ns)
+			others_ns = of_rank_ns;
 	}
-	return c->ranks[candidate]->bound_ns + others_ns + 2 * IFP_KINETO_BIAS_NS;
+	return ifp_activity_uncertainty(c->ranks[candidate]) + others_ns + 2 * IFP_KINETO_BIAS_NS;
 }
 
 /* Whether a late rank may be named; the reason why not otherwise. */

@@ -9,7 +9,8 @@
  * do not wait for each other drift apart.
  *
  * A rank that lateness.h finds late is named only when it costs the job 1 % of a step or more, and
- * is later than what the clocks' bounds and the source's bias can make of nothing.
+ * is later than what the clocks' bounds and the source's bias can make of nothing. The bias of GPUs
+ * is estimated for each (clocksync/estimate/gpu_bias.h).
  */
 #pragma once
 
@@ -21,13 +22,6 @@
 
 /* Largest bias of Kineto's stamps, per rank (measured against the program's own clock reads). */
 #define IFP_KINETO_BIAS_NS 250
-
-/*
- * How far CUPTI's times of a GPU may be from those of the host that launches (8 to 9 us were seen
- * between H200s and their hosts): it matters where clocks were aligned by kernels, and who comes
- * late is told by launches.
- */
-#define IFP_CUPTI_BIAS_NS 10000
 
 enum ifp_verdict_kind {
 	IFP_VERDICT_LATE,    /* one rank is late */

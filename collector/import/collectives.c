@@ -23,12 +23,9 @@ static bool is_to_all(struct ifp_str name)
 	return false;
 }
 
-/* The args as text, which lives until the next call. */
-static int args_text(struct ifp_import_collectives *collectives, const struct ifp_event *slice,
+int ifp_import_args_text(struct ifp_buf *buf, const struct ifp_event *slice,
 	const struct ifp_args_split *args, struct ifp_str *text)
 {
-	struct ifp_buf *buf = &collectives->args;
-
 	*text = slice->args;
 	if (!args->form.len_bytes)
 		return 0;
@@ -123,7 +120,7 @@ int ifp_import_collectives_add(struct ifp_import_collectives *collectives,
 		!is_to_all(name) || (!device && !ifp_str_starts_with(slice->name, "gloo:")))
 		return 0;
 	one.exit_ns = slice->start + slice->dur;
-	err = args_text(collectives, slice, args, &text);
+	err = ifp_import_args_text(&collectives->args, slice, args, &text);
 	if (!err)
 		err = describe(collectives, name, device, text, &one);
 	if (err || one.members == 1)
@@ -165,6 +162,17 @@ static void add_step_numbers(const struct ifp_import_collectives *collectives,
 				high = middle;
 		}
 		list->items[i].step = low ? collectives->steps[low - 1].number : 0;
+	}
+}
+
+void ifp_import_collectives_correct(
+	struct ifp_import_collectives *collectives, const struct ifp_gpu_bias *bias)
+{
+	for (uint32_t i = 0; i < collectives->kernels.count; i++) {
+		struct ifp_clock_collective *one = &collectives->kernels.items[i];
+
+		one->enter_ns += ifp_gpu_bias_shift(bias, one->enter_ns);
+		one->exit_ns += ifp_gpu_bias_shift(bias, one->exit_ns);
 	}
 }
 

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "clocksync/estimate/gpu_bias.h"
 #include "core/buf.h"
 #include "trace/archive/clock_samples.h"
 #include "trace/archive/template.h"
@@ -40,6 +41,17 @@ struct ifp_import_collectives {
 /* Looks at a slice; args as ifp_chrome_reader_next_split() gives them. 0 or -ENOMEM. */
 int ifp_import_collectives_add(struct ifp_import_collectives *collectives,
 	const struct ifp_event *slice, const struct ifp_args_split *args);
+
+/*
+ * Moves the kernels, when all are of one GPU, to where that GPU's events will be drawn: the clock is
+ * aligned by them (collector/store/gpus.h).
+ */
+void ifp_import_collectives_correct(
+	struct ifp_import_collectives *collectives, const struct ifp_gpu_bias *bias);
+
+/* The args of an event as text, which lives as long as it and buf do. 0 or -ENOMEM. */
+int ifp_import_args_text(struct ifp_buf *buf, const struct ifp_event *slice,
+	const struct ifp_args_split *args, struct ifp_str *text);
 
 /* Moves what is to be kept to samples, in order of time; the rest is freed. */
 void ifp_import_collectives_settle(

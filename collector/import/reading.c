@@ -7,9 +7,11 @@
 #include "collector/import/overlaps.h"
 #include "collector/import/pairs.h"
 #include "collector/import/span.h"
+#include "collector/store/gpus.h"
 #include "trace/wire/document.h"
 #include "core/array.h"
 #include "core/checksum.h"
+#include "core/cleanup.h"
 #include "core/error.h"
 #include "trace/chrome/reader.h"
 
@@ -30,6 +32,8 @@ struct reading {
 	struct ifp_import_pairs launches; /* launch and kernel */
 	struct ifp_import_overlaps overlaps;
 	struct ifp_import_collectives collectives;
+	struct ifp_gpu_finder *gpus;
+	struct ifp_buf args;
 	uint64_t too_large; /* events */
 	uint64_t negative;  /* slices that end before they begin */
 	uint64_t unordered; /* slices that begin before the one that stands before them */
@@ -126,6 +130,35 @@ static int pair(struct reading *reading, const struct ifp_event *event)
 						    : IFP_IMPORT_SIDE_FIRST);
 }
 
+static int look_for_gpus(
+	struct reading *reading, const struct ifp_event *slice, const struct ifp_args_split *args)
+{
+	enum ifp_gpu_role role = ifp_gpu_role_of(slice);
+	struct ifp_event whole = *slice;
+	int err = 0;
+
+	if (role == IFP_GPU_NOTHING)
+		return 0;
+	if (role == IFP_GPU_NOTE)
+		err = ifp_import_args_text(&reading->args, slice, args, &whole.args);
+	return err ? err : ifp_gpu_finder_add(reading->gpus, role, &whole);
+}
+
+/* Collectives are kept as their GPU's events will be drawn. */
+static int correct_collectives(struct reading *reading)
+{
+	IFP_CLEANUP_FREE struct ifp_gpu *gpus = NULL;
+	uint32_t count = 0;
+	int err;
+
+	if (!reading->collectives.kernels.count)
+		return 0;
+	err = ifp_gpu_finder_settle(reading->gpus, NULL, 0, &gpus, &count);
+	if (!err && count == 1)
+		ifp_import_collectives_correct(&reading->collectives, &gpus[0].bias);
+	return err;
+}
+
 static int look_at(
 	struct reading *reading, const struct ifp_event *event, const struct ifp_args_split *args)
 {
@@ -140,6 +173,8 @@ static int look_at(
 	reading->unordered += event->start < reading->before_ns;
 	reading->before_ns = event->start;
 	err = ifp_import_collectives_add(&reading->collectives, event, args);
+	if (!err)
+		err = look_for_gpus(reading, event, args);
 	return err ? err : ifp_import_overlaps_add(&reading->overlaps, event);
 }
 
@@ -330,11 +365,17 @@ int ifp_import_read(struct ifp_import_worker *worker, struct ifp_import_file *fi
 	if (err)
 		return note_damage(file, err, 0, 0);
 	reading->reader = reader;
-	err = read_events(reading, reader);
+	err = ifp_gpu_finder_new(&reading->gpus);
+	if (!err)
+		err = read_events(reading, reader);
+	if (!err)
+		err = correct_collectives(reading);
 	tell_bytes(reading, file->file_bytes);
 	ifp_import_pairs_free(&reading->arrows);
 	ifp_import_pairs_free(&reading->launches);
 	ifp_import_overlaps_free(&reading->overlaps);
+	ifp_gpu_finder_free(&reading->gpus);
+	ifp_buf_free(&reading->args);
 	ifp_import_collectives_settle(&reading->collectives, &file->samples);
 	if (!err && !file->events && !file->notes.count)
 		err = ifp_import_note(

@@ -2,6 +2,7 @@
 /* infprof clock --json. Times are ns since the run's base; integers in full. */
 #include "collector/report/clocks.h"
 
+#include "collector/report/gpus.h"
 #include "collector/report/json_words.h"
 
 #include <inttypes.h>
@@ -65,5 +66,7 @@ void ifp_clocks_json(const struct ifp_run *run, struct ifp_buf *out)
 	ifp_buf_append_text(out, ",\"ranks\":[");
 	for (uint32_t i = 0; i < ifp_run_rank_count(run); i++)
 		append_rank(out, run, i);
-	ifp_json_words_end(out, "]}\n");
+	ifp_json_words_end(out, "],");
+	ifp_gpus_json(run, out);
+	ifp_json_words_end(out, "}\n");
 }

@@ -2,6 +2,7 @@
 /* The table of infprof clock. */
 #include "collector/report/clocks.h"
 
+#include "collector/report/gpus.h"
 #include "collector/report/words.h"
 #include "core/time.h"
 
@@ -180,4 +181,5 @@ void ifp_clocks_text(
 		if (ifp_run_leads_clock(run, i))
 			append_epochs(out, run, i);
 	}
+	ifp_gpus_text(run, out);
 }

@@ -3,6 +3,7 @@
 #include "collector/report/report.h"
 
 #include "collector/report/clocks.h"
+#include "collector/report/gpus.h"
 #include "collector/report/json_words.h"
 #include "infprof/version.h"
 #include "trace/wire/document.h"
@@ -193,7 +194,9 @@ void ifp_report_json(const struct ifp_report *report, struct ifp_buf *out)
 		out, "\"drift_assumed_ppm\":%" PRId64 ",\"clocks\":[", ifp_run_drift_ppm(run));
 	for (uint32_t i = 0; i < ifp_run_rank_count(run); i++)
 		clock_object(out, ifp_run_rank(run, i));
-	ifp_json_words_end(out, "],\"per_rank\":[");
+	ifp_json_words_end(out, "],");
+	ifp_gpus_json(run, out);
+	ifp_buf_append_text(out, "\"per_rank\":[");
 	for (uint32_t i = 0; i < ifp_run_rank_count(run); i++)
 		rank_object(out, report, i);
 	ifp_json_words_end(out, "],\"windows\":[");

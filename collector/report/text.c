@@ -3,6 +3,7 @@
 #include "collector/report/report.h"
 
 #include "collector/report/clocks.h"
+#include "collector/report/gpus.h"
 #include "collector/report/words.h"
 #include "core/ranges.h"
 #include "trace/wire/document.h"
@@ -165,8 +166,10 @@ static void append_steps(struct ifp_buf *out, const struct ifp_report *report)
 
 static void append_clocks(struct ifp_buf *out, const struct ifp_report *report)
 {
-	if (report->job.one_clock)
+	if (report->job.one_clock) {
+		ifp_gpus_text(report->run, out);
 		return;
+	}
 	ifp_buf_append_text(out, "\nClocks\n");
 	ifp_clocks_text(report->run, IFP_CLOCKS_PLAIN, false, out);
 }

@@ -68,19 +68,19 @@ static int64_t map_duration(struct ifp_clock_converter *converter, enum ifp_cloc
 }
 
 static void place(const struct ifp_run *run, struct ifp_clock_converter *converter,
-	const struct ifp_block_rows *rows, const struct ifp_block_row *row, struct ifp_place *out)
+	const struct ifp_event *shape, const struct ifp_block_row *row, struct ifp_place *out)
 {
-	const struct ifp_event *shape = &rows->shapes[row->shape];
 	ifp_global_ns start = ifp_clock_convert(converter, shape->clock, row->start);
 
 	out->start_ns = subtract_saturating(start.ns, run->base.ns);
-	out->dur_ns =
-		shape->kind == IFP_EVENT_SLICE ? map_duration(converter, shape->clock, row, start) : 0;
+	out->dur_ns = shape->kind == IFP_EVENT_SLICE
+			      ? map_duration(converter, shape->clock, row, start)
+			      : 0;
 }
 
 int ifp_run_report_damage(struct ifp_run *run, uint32_t i)
 {
-	const struct ifp_run_member *member = &run->members[i];
+	struct ifp_run_member *member = &run->members[i];
 	uint32_t rank = member->seen.rank;
 	int err = 0;
 
@@ -94,7 +94,7 @@ int ifp_run_report_damage(struct ifp_run *run, uint32_t i)
 			"a damaged block of rank %" PRIu32 " was left out, with %" PRIu32 " events",
 			rank, block->event_count);
 	}
-	return err;
+	return err ? err : ifp_run_report_gpus(run, member);
 }
 
 static int load_block(struct ifp_run *run, struct ifp_run_block *from, struct ifp_buf *buf,
@@ -192,24 +192,63 @@ static char *make_event(const struct block *block, const struct ifp_place *place
 	return ifp_block_rows_write_args(&block->rows, row, args);
 }
 
-static void place_rows(const struct ifp_run *run, const struct ifp_clock_map *map,
+/* Finds the GPUs of the rank; the same blocks give the same ones. */
+static int find_gpus(
+	struct ifp_run *run, struct ifp_run_member *member, const struct blocks *blocks)
+{
+	IFP_CLEANUP_FREE const struct ifp_block_rows **rows =
+		malloc((blocks->count + 1u) * sizeof(*rows));
+
+	if (!rows)
+		return ifp_fail(-ENOMEM, "look for GPUs");
+	for (uint32_t b = 0; b < blocks->count; b++)
+		rows[b] = &blocks->items[b].rows;
+	return ifp_run_find_gpus(run, member, rows, blocks->count);
+}
+
+/* Moves what a GPU has stamped to where it certainly was by its host's clock. */
+static struct ifp_block_row correct(const struct ifp_run_member *member,
+	const struct ifp_event *shape, const struct ifp_block_row *row)
+{
+	struct ifp_block_row moved = *row;
+	int64_t end;
+
+	if (!ifp_gpu_is_timed_by(shape))
+		return moved;
+	moved.start = ifp_run_gpu_time(member, shape->lane.pid, row->start, row->start);
+	if (row->dur > 0 && !__builtin_add_overflow(row->start, row->dur, &end))
+		moved.dur =
+			ifp_run_gpu_time(member, shape->lane.pid, row->start, end) - moved.start;
+	return moved;
+}
+
+static void place_rows(const struct ifp_run *run, const struct ifp_run_member *member,
 	const struct blocks *blocks, struct ifp_place *places)
 {
+	bool moves = ifp_run_moves_gpus(run, member);
 	struct ifp_clock_converter converter;
 
-	ifp_clock_converter_init(&converter, map);
+	ifp_clock_converter_init(&converter, member->seen.map);
 	for (uint32_t b = 0; b < blocks->count; b++) {
 		const struct ifp_block_rows *rows = &blocks->items[b].rows;
 
 		for (uint32_t e = 0; e < rows->count; e++, places++) {
-			place(run, &converter, rows, &rows->items[e], places);
+			const struct ifp_block_row *row = &rows->items[e];
+			const struct ifp_event *shape = &rows->shapes[row->shape];
+			struct ifp_block_row moved;
+
+			if (moves) {
+				moved = correct(member, shape, row);
+				row = &moved;
+			}
+			place(run, &converter, shape, row, places);
 			places->block = b;
 			places->row = e;
 		}
 	}
 }
 
-static int place_events(const struct ifp_run *run, const struct ifp_clock_map *map,
+static int place_events(const struct ifp_run *run, const struct ifp_run_member *member,
 	struct blocks *blocks, struct ifp_rank_events *out)
 {
 	IFP_CLEANUP_FREE struct ifp_place *places = NULL;
@@ -224,7 +263,7 @@ static int place_events(const struct ifp_run *run, const struct ifp_clock_map *m
 	blocks->args = args = malloc(args_bytes + 1);
 	if (!places || !events || !args)
 		return ifp_fail(-ENOMEM, "place %" PRIu64 " events in time", count);
-	place_rows(run, map, blocks, places);
+	place_rows(run, member, blocks, places);
 	err = ifp_places_sort(places, count);
 	if (err)
 		return err;
@@ -256,12 +295,28 @@ int ifp_run_read_events(struct ifp_run *run, uint32_t i,
 	}
 	err = load_blocks(run, member, wants_args, &blocks);
 	if (!err)
-		err = place_events(run, member->seen.map, blocks, &loaded);
+		err = find_gpus(run, member, blocks);
+	if (!err)
+		err = place_events(run, member, blocks, &loaded);
 	if (err)
 		return ifp_fail(err, "load the events of rank %" PRIu32, member->seen.rank);
 	loaded.memory = IFP_TAKE_PTR(blocks);
 	*out = loaded;
 	return 0;
+}
+
+int ifp_run_look_for_gpus(struct ifp_run *run, uint32_t i)
+{
+	IFP_CLEANUP(blocks_free) struct blocks *blocks = NULL;
+	struct ifp_run_member *member = &run->members[i];
+	int err;
+
+	if (member->gpus_known || !member->seen.map)
+		return 0;
+	err = load_blocks(run, member, NULL, &blocks);
+	if (!err)
+		err = find_gpus(run, member, blocks);
+	return err ? ifp_fail(err, "look for GPUs of rank %" PRIu32, member->seen.rank) : 0;
 }
 
 int ifp_run_load_events(struct ifp_run *run, uint32_t i, struct ifp_rank_events *out)

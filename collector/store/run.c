@@ -56,6 +56,8 @@ static void free_member(struct ifp_run_member *member)
 {
 	ifp_clock_samples_free(&member->samples);
 	free(member->blocks);
+	free(member->gpus);
+	free(member->gpu_cuts);
 }
 
 /* A rank of which only the collector spoke ("not started") is not there. */

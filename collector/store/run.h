@@ -10,6 +10,7 @@
 #pragma once
 
 #include "clocksync/estimate/map.h"
+#include "collector/store/gpus.h"
 #include "core/buf.h"
 #include "trace/archive/archive.h"
 #include "trace/archive/block.h"
@@ -100,6 +101,12 @@ struct ifp_timed_event {
 	uint32_t args_bytes; /* of args that are not in event (ifp_rank_events_args()); mostly 0 */
 };
 
+/*
+ * Times of GPUs that contradict causality are moved when events are read (gpus.h), start_ns and
+ * dur_ns alone: event has what was recorded. Not so after this, which stands before any reading.
+ */
+void ifp_run_keep_as_recorded(struct ifp_run *run);
+
 /* All events of one rank, by start, longer ones first among equals. */
 struct ifp_rank_events {
 	struct ifp_timed_event *events;
@@ -116,13 +123,28 @@ int ifp_run_load_events(struct ifp_run *run, uint32_t i, struct ifp_rank_events 
 
 /*
  * The same without the rows in the ledger: by several threads at once, each for another rank, while
- * nothing else is done with the run. The rows come by ifp_run_report_damage(), from one thread.
+ * nothing else is done with the run. The rows, also those of moved GPUs, come by
+ * ifp_run_report_damage(), from one thread.
  * wants_args is asked by look whose events have their args (NULL = all): to put those of all
  * together takes as long as everything else.
  */
 int ifp_run_read_events(struct ifp_run *run, uint32_t i,
 	bool (*wants_args)(const struct ifp_event *look), struct ifp_rank_events *out);
 int ifp_run_report_damage(struct ifp_run *run, uint32_t i);
+
+/*
+ * The GPUs of a rank, device by device and window by window; NULL without any, and before its
+ * events have been read, or before ifp_run_look_for_gpus(), which decodes them and keeps no more.
+ */
+const struct ifp_gpu *ifp_run_gpus(const struct ifp_run *run, uint32_t i, uint32_t *count);
+int ifp_run_look_for_gpus(struct ifp_run *run, uint32_t i);
+
+/*
+ * How far the times of a rank's GPUs may be off after correction, the most of them; 0 without any.
+ * An estimate, as above: no part of the clock's bound.
+ */
+int64_t ifp_run_gpu_doubt(const struct ifp_run *run, uint32_t i);
+
 void ifp_rank_events_free(struct ifp_rank_events *events);
 
 /* The args of an event: its own, or put together in scratch, which is emptied and may fail. */

@@ -127,7 +127,8 @@ static struct arrival arrival_at(const struct ifp_links *links, const struct ifp
 			found.last = r;
 	}
 	for (uint32_t r = 0; r < meeting->count; r++) {
-		int64_t of_rank_ns = links->activity.ranks[meeting->ranks[r]].bound_ns;
+		int64_t of_rank_ns = ifp_activity_uncertainty(
+			&links->activity.ranks[meeting->ranks[r]]);
 
 		found.aligned = found.aligned && of_rank_ns != INT64_MAX;
 		if (r == found.last)
@@ -143,7 +144,8 @@ static struct arrival arrival_at(const struct ifp_links *links, const struct ifp
 		found.aligned &&
 		found.last_ns - before_ns >
 			bound_ns + 2 * IFP_KINETO_BIAS_NS +
-				links->activity.ranks[meeting->ranks[found.last]].bound_ns;
+				ifp_activity_uncertainty(
+					&links->activity.ranks[meeting->ranks[found.last]]);
 	return found;
 }
 

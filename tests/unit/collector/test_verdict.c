@@ -236,6 +236,24 @@ static void clocks_limit_what_is_said(void **state)
 	release(&job);
 }
 
+/* What is estimated of sources counts as what is certified of clocks does. */
+static void gpus_that_are_badly_known_limit_what_is_said(void **state)
+{
+	struct job job;
+
+	(void)state;
+	simulate(&job, 5, (struct fault){.rank = 3, .before_forward_ns = 400 * MS});
+	for (uint32_t r = 0; r < RANKS; r++) {
+		job.ranks[r].bound_ns = 100 * MS;
+		job.ranks[r].doubt_ns = r == 3 ? 200 * MS : 50 * MS;
+	}
+	judge(&job);
+	assert_int_equal(job.verdict.kind, IFP_VERDICT_UNKNOWN);
+	assert_int_equal(job.verdict.reason, IFP_REASON_BOUND);
+	assert_int_equal(job.verdict.bound_ns, 450 * MS + 2 * IFP_KINETO_BIAS_NS);
+	release(&job);
+}
+
 /* Always last, well behind the others, but by less than 1 % of a step. */
 static void what_costs_nothing_is_not_late(void **state)
 {
@@ -300,6 +318,7 @@ int main(void)
 		cmocka_unit_test(marks_alone_name_nobody),
 		cmocka_unit_test(too_few_steps_are_said_to_be_too_few),
 		cmocka_unit_test(clocks_limit_what_is_said),
+		cmocka_unit_test(gpus_that_are_badly_known_limit_what_is_said),
 		cmocka_unit_test(what_costs_nothing_is_not_late),
 		cmocka_unit_test(a_rank_without_collectives_is_left_out),
 		cmocka_unit_test(kernels_are_used_where_all_ranks_have_them),
