@@ -3,9 +3,11 @@
 #include "cli/verb.h"
 
 #include "collector/report/report.h"
+#include "collector/timeline/timeline.h"
 #include "core/cleanup.h"
 
 #include <stdio.h>
+#include <string.h>
 
 struct values {
 	bool json;
@@ -33,6 +35,19 @@ static const struct ifp_command command = {
 	.options_anywhere = true,
 };
 
+static bool is_of_files(const void *context, const struct ifp_ledger_row *row)
+{
+	(void)context;
+	return ifp_timeline_has_row(NULL, row);
+}
+
+/* What the files beside an archive do not hold is no part of it: only their report tells. */
+static int take_rows(struct ifp_run *run, const char *argument, const char *archive)
+{
+	return strcmp(argument, archive) ? ifp_report_take_rows(run, argument, is_of_files, NULL)
+					 : 0;
+}
+
 static int run(const void *values, const struct ifp_arguments *arguments)
 {
 	const struct values *v = values;
@@ -46,6 +61,8 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 		err = ifp_run_open(path, &archive);
 	if (!err)
 		err = ifp_report_make(archive, &report);
+	if (!err)
+		err = take_rows(archive, arguments->items[0], path);
 	if (err < 0)
 		return err;
 	if (v->json)

@@ -68,14 +68,17 @@ static int print_command(const char *output)
 	return ifp_buf_status(&word);
 }
 
-/* What of the run the files do not hold for their limits, and slices that no budget brings back. */
-static void print_reduced(const struct ifp_run *run)
+/*
+ * What of the run the files do not hold for their limits, and slices that no budget brings back.
+ * count: of the first rows, those that are not of an earlier drawing.
+ */
+static void print_reduced(const struct ifp_run *run, uint32_t count)
 {
 	IFP_CLEANUP_BUF struct ifp_buf line = {0};
 	const struct ifp_ledger_row *row;
 	uint32_t next = 0;
 
-	while ((row = ifp_report_ledger_group(run, &next, &line))) {
+	while ((row = ifp_report_ledger_group(run, &next, &line)) && next <= count) {
 		ifp_buf_append_u8(&line, 0);
 		if (!strcmp(row->what, "ranks-reduced"))
 			printf("%s: %s\n", row->what, row->why);
@@ -96,13 +99,13 @@ static void print_files(const struct ifp_timeline_result *result)
 }
 
 /* Says what was drawn, and what was not: an exit status. */
-static int conclude(const char *output, const struct ifp_run *archive,
+static int conclude(const char *output, const struct ifp_run *archive, uint32_t rows,
 	const struct ifp_report *report, const struct ifp_timeline_result *result)
 {
 	int err = 0;
 
 	puts(report->headline);
-	print_reduced(archive);
+	print_reduced(archive, rows);
 	print_files(result);
 	if (ifp_timeline_for_tensorboard(result))
 		err = print_command(output);
@@ -110,6 +113,12 @@ static int conclude(const char *output, const struct ifp_run *archive,
 		return err < 0 ? err : IFP_EXIT_OK;
 	ifp_log_error("%s", result->refused);
 	return IFP_EXIT_FAILED;
+}
+
+/* Of files that stay as they are, the report keeps what it says. */
+static bool is_of_other_files(const void *limits, const struct ifp_ledger_row *row)
+{
+	return ifp_timeline_has_row(NULL, row) && !ifp_timeline_has_row(limits, row);
 }
 
 static int run(const void *values, const struct ifp_arguments *arguments)
@@ -121,6 +130,7 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 	struct ifp_timeline_wish wish = {.limits = v->limits};
 	char path[PATH_MAX];
 	bool made = false;
+	uint32_t rows = 0;
 	int err;
 
 	if (!v->output)
@@ -140,6 +150,9 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 	wish.first_rank_count = report.first_rank_count;
 	if (!err)
 		err = ifp_timeline_draw(archive, v->output, &wish, &result);
+	rows = archive ? ifp_run_ledger_count(archive) : 0;
+	if (!err && !made)
+		err = ifp_report_take_rows(archive, v->output, is_of_other_files, &v->limits);
 	if (!err)
 		err = ifp_report_write(&report, v->output);
 	if (err < 0) {
@@ -147,7 +160,7 @@ static int run(const void *values, const struct ifp_arguments *arguments)
 			rmdir(v->output); /* stays where something is in it */
 		return err;
 	}
-	return conclude(v->output, archive, &report, &result);
+	return conclude(v->output, archive, rows, &report, &result);
 }
 
 const struct ifp_verb ifp_verb_timeline = {

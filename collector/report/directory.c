@@ -68,3 +68,44 @@ int ifp_report_check_directory(const struct ifp_run *run, const char *directory)
 	ifp_error_clear();
 	return 0;
 }
+
+static int take_row(struct ifp_run *run, const cJSON *item,
+	bool (*wanted)(const void *context, const struct ifp_ledger_row *row), const void *context)
+{
+	struct ifp_ledger_row row = {
+		.rank = IFP_FRAME_NO_RANK,
+		.what = ifp_document_get_text(item, "what"),
+		.why = ifp_document_get_text(item, "why"),
+	};
+	int64_t rank;
+
+	if (!row.what || !row.why || !ifp_document_get_int(item, "count", &row.count))
+		return 0;
+	if (ifp_document_get_int(item, "rank", &rank) && rank >= 0 && rank < IFP_FRAME_NO_RANK)
+		row.rank = (uint32_t)rank;
+	return wanted(context, &row) ? ifp_run_ledger_add(run, &row) : 0;
+}
+
+int ifp_report_take_rows(struct ifp_run *run, const char *directory,
+	bool (*wanted)(const void *context, const struct ifp_ledger_row *row), const void *context)
+{
+	IFP_CLEANUP_DOCUMENT cJSON *report = NULL;
+	const cJSON *item;
+	char path[PATH_MAX];
+	int err = join(path, directory, "report.json");
+
+	if (err)
+		return err;
+	report = read_report(path);
+	if (!ifp_document_get_text(report, "run_id") || compare(run, report, path)) {
+		ifp_error_clear();
+		return 0;
+	}
+	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(report, "ledger"))
+	{
+		err = take_row(run, item, wanted, context);
+		if (err)
+			return err;
+	}
+	return 0;
+}

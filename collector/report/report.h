@@ -52,3 +52,10 @@ int ifp_report_write(const struct ifp_report *report, const char *directory);
  * written beside it would look like one run. A report that cannot be read is none.
  */
 int ifp_report_check_directory(const struct ifp_run *run, const char *directory);
+
+/*
+ * Adds the rows of the ledger in the directory's report.json that are wanted to the run's, when it
+ * is a report of this run. Nothing without one. 0 or -ENOMEM.
+ */
+int ifp_report_take_rows(struct ifp_run *run, const char *directory,
+	bool (*wanted)(const void *context, const struct ifp_ledger_row *row), const void *context);

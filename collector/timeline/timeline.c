@@ -12,6 +12,7 @@
 #include "core/process.h"
 #include "trace/wire/document.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -67,15 +68,38 @@ static int account_refused(struct ifp_run *run, const char *why)
 	return ifp_run_ledger_add(run, &row);
 }
 
+/* Whether a drawing has left something in the directory that the label names. */
+static bool holds_earlier(const char *output_dir, const char *label)
+{
+	IFP_CLEANUP_FREE char *path = NULL;
+	const struct dirent *entry;
+	bool found = false;
+	DIR *directory;
+
+	if (asprintf(&path, "%s/%s", output_dir, label) < 0) {
+		path = NULL;
+		return false;
+	}
+	directory = opendir(path);
+	while (directory && !found && (entry = readdir(directory)))
+		found = entry->d_name[0] != '.';
+	if (directory)
+		closedir(directory);
+	return found;
+}
+
 /* Takes the cause of a failure as the reason why this part is not there. */
-static int refuse(struct ifp_run *run, const char *label, struct ifp_timeline_result *result)
+static int refuse(struct ifp_run *run, const char *output_dir, const char *label,
+	struct ifp_timeline_result *result)
 {
 	IFP_CLEANUP_FREE char *why = NULL, *before = IFP_TAKE_PTR(result->refused);
+	bool earlier = holds_earlier(output_dir, label);
 	char cause[512];
 
 	ifp_error_text(cause, sizeof(cause));
 	ifp_error_clear();
-	if (asprintf(&why, "%s was not drawn: %s", label, cause) < 0) {
+	if (asprintf(&why, "%s was not drawn: %s%s", label, cause,
+		    earlier ? " (what is in it is of an earlier drawing)" : "") < 0) {
 		why = NULL;
 		return ifp_fail(-ENOMEM, "out of memory for a text");
 	}
@@ -88,7 +112,8 @@ static int refuse(struct ifp_run *run, const char *label, struct ifp_timeline_re
 }
 
 /* Closes or abandons the sink. */
-static int draw_into(struct ifp_run *run, struct ifp_sink *sink, struct ifp_timeline_result *result)
+static int draw_into(struct ifp_run *run, const char *output_dir, struct ifp_sink *sink,
+	struct ifp_timeline_result *result)
 {
 	const char *label = sink->label;
 	int err = ifp_picture_draw(run, sink);
@@ -96,7 +121,7 @@ static int draw_into(struct ifp_run *run, struct ifp_sink *sink, struct ifp_time
 	if (!err)
 		return sink->ops->close(sink, result);
 	sink->ops->abandon(sink);
-	return err == -E2BIG ? refuse(run, label, result) : err;
+	return err == -E2BIG ? refuse(run, output_dir, label, result) : err;
 }
 
 /* Of a timeline with all ranks. */
@@ -119,7 +144,7 @@ static int draw_merged(struct ifp_run *run, const char *output_dir,
 	err = ifp_buf_status(&path);
 	if (!err)
 		err = ifp_sink_chrome_open((const char *)path.data, run, &budget, &sink);
-	return err ? err : draw_into(run, sink, result);
+	return err ? err : draw_into(run, output_dir, sink, result);
 }
 
 static int make_below(const char *output_dir, const char *name)
@@ -152,7 +177,7 @@ static int draw_xplane(struct ifp_run *run, const char *output_dir,
 	int err = ifp_sink_xplane_open(run, output_dir, &sink);
 
 	(void)wish;
-	return err ? err : draw_into(run, sink, result);
+	return err ? err : draw_into(run, output_dir, sink, result);
 }
 
 static int draw_perfetto(struct ifp_run *run, const char *output_dir,
@@ -169,18 +194,19 @@ static int draw_perfetto(struct ifp_run *run, const char *output_dir,
 		err = ifp_buf_status(&path);
 	if (!err)
 		err = ifp_sink_perfetto_open(run, (const char *)path.data, &budget, &sink);
-	return err ? err : draw_into(run, sink, result);
+	return err ? err : draw_into(run, output_dir, sink, result);
 }
 
 /* A new format is a row here and a word in the help of --formats (core/timeline_limits.h). */
 static const struct format {
 	const char *name;
+	const char *labels[2]; /* in front of what the ledger says of its files */
 	int (*draw)(struct ifp_run *run, const char *output_dir,
 		const struct ifp_timeline_wish *wish, struct ifp_timeline_result *result);
 } formats[] = {
-	{"pytorch", draw_pytorch},
-	{"xplane", draw_xplane},
-	{"perfetto", draw_perfetto},
+	{"pytorch", {"merged/", "ranks/"}, draw_pytorch},
+	{"xplane", {"plugins/"}, draw_xplane},
+	{"perfetto", {"perfetto/"}, draw_perfetto},
 };
 
 static int unknown_format(struct ifp_str name)
@@ -216,6 +242,31 @@ static int choose(const char *list, uint32_t *chosen)
 	}
 	*chosen = bits;
 	return 0;
+}
+
+static bool is_labelled(const struct format *format, const char *why)
+{
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(format->labels); i++)
+		if (format->labels[i] &&
+			!strncmp(why, format->labels[i], strlen(format->labels[i])))
+			return true;
+	return false;
+}
+
+bool ifp_timeline_has_row(
+	const struct ifp_timeline_limits *limits, const struct ifp_ledger_row *row)
+{
+	uint32_t chosen = UINT32_MAX;
+
+	if (strncmp(row->what, "timeline-", strlen("timeline-")) != 0 &&
+		strcmp(row->what, "ranks-reduced") != 0)
+		return false;
+	if (limits && choose(limits->formats, &chosen))
+		return false;
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(formats); i++)
+		if (chosen & UINT32_C(1) << i && is_labelled(&formats[i], row->why))
+			return true;
+	return false;
 }
 
 int ifp_timeline_check(const struct ifp_timeline_limits *limits)

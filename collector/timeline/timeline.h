@@ -56,7 +56,8 @@ struct ifp_timeline_result {
 	struct ifp_timeline_file *files; /* by format; the merged timeline before those of ranks */
 	uint32_t count;
 	uint32_t common_steps; /* steps that the files in ranks/ hold; 0 = none were found */
-	/* What was not drawn since not even the least of it fits, with what to do; NULL = nothing. */
+	/* What was not drawn since not even the least of it fits, with what to do; NULL = nothing.
+	 */
 	char *refused;
 };
 
@@ -71,6 +72,13 @@ int ifp_timeline_check(const struct ifp_timeline_limits *limits);
  */
 int ifp_timeline_draw(struct ifp_run *run, const char *output_dir,
 	const struct ifp_timeline_wish *wish, struct ifp_timeline_result *result);
+
+/*
+ * Whether a row of the ledger tells of a drawing, in one of these formats; NULL: in any. Rows of a
+ * drawing are of its files: they hold as long as nothing is drawn in that format again.
+ */
+bool ifp_timeline_has_row(
+	const struct ifp_timeline_limits *limits, const struct ifp_ledger_row *row);
 
 /* Whether there is anything for TensorBoard among the files. */
 bool ifp_timeline_for_tensorboard(const struct ifp_timeline_result *result);

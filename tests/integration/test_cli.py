@@ -4,6 +4,7 @@
 import gzip
 import json
 import os
+import re
 import subprocess
 import unittest
 
@@ -210,6 +211,47 @@ class Timeline(Cli):
         self.assertEnded(merged, 0)
         self.assertRegex(merged.stdout, "(?m)^merged/: --budget 100KB: [0-9]+ of [0-9]+ events are shown")
         self.assertRegex(merged.stdout, "(?m)^ranks-reduced: ranks/ is empty")
+
+    def test_the_report_keeps_what_it_says_of_each_drawing(self):
+        traces = sorted((harness.SOURCE / "tests" / "data" / "kineto").glob("ddp-steps.rank*.gz"))
+        drawn = {"--formats": "pytorch", "--budget": "100KB", "--ranks-budget": "200KB"}
+        self.assertEnded(infprof("merge", *traces, "-o", self.output,
+                                 *(word for pair in drawn.items() for word in pair)), 0)
+
+        def labels():
+            rows = harness.report(self.output)["ledger"]
+            return {row["why"].partition("/")[0] for row in rows
+                    if row["what"].startswith(("timeline-", "ranks-"))}
+
+        self.assertEqual(labels(), {"merged", "ranks"})
+        again = infprof("timeline", self.output, "-o", self.output, "--formats", "perfetto",
+                        "--budget", "200KB")
+        self.assertEnded(again, 0)
+        self.assertNotIn("ranks-reduced", again.stdout)
+        self.assertEqual(labels(), {"merged", "ranks", "perfetto"})
+        for options, name in (([], "report.txt"), (["--json"], "report.json")):
+            printed = infprof("report", self.output, *options)
+            self.assertEnded(printed, 0)
+            self.assertEqual(printed.stdout, (self.output / name).read_text())
+        # Of the archive alone nothing is drawn.
+        self.assertNotIn("perfetto/", infprof("report", self.output / "run.ifp").stdout)
+        everything = ["--budget", "0", "--ranks-budget", "0"]
+        self.assertEnded(infprof("timeline", self.output, "-o", self.output, *everything), 0)
+        self.assertEqual(labels(), {"perfetto"})
+        self.assertEnded(infprof("timeline", self.output, "-o", self.output, *everything,
+                                 "--formats", "perfetto"), 0)
+        self.assertEqual(labels(), set())
+
+    def test_a_refused_drawing_says_that_an_earlier_one_is_there(self):
+        trace = harness.SOURCE / "tests" / "data" / "kineto" / "ddp-steps.rank0.json.gz"
+        told = "(what is in it is of an earlier drawing)"
+        merged = infprof("merge", trace, "-o", self.output, "--budget", "1")
+        self.assertEnded(merged, 1)
+        self.assertNotIn(told, merged.stderr)
+        self.assertEnded(infprof("timeline", self.output, "-o", self.output), 0)
+        refused = infprof("timeline", self.output, "-o", self.output, "--budget", "1")
+        self.assertEnded(refused, 1)
+        self.assertRegex(refused.stderr, "merged/ was not drawn: .* or more " + re.escape(told))
 
     def test_runs_are_not_mixed_in_one_directory(self):
         """Neither drawings of two runs, nor one beside the archive of another."""
