@@ -21,7 +21,8 @@ static void print_file(const cJSON *file)
 	for (; size >= 1000 && unit + 1 < sizeof(units) / sizeof(units[0]); unit++)
 		size /= 1000;
 	if (count)
-		snprintf(files, sizeof(files), " (%" PRIu64 " files)", count);
+		snprintf(files, sizeof(files), " (%" PRIu64 " file%s)", count,
+			count == 1 ? "" : "s");
 	ifp_log_info("  %8.*f %-2s  %s%s", unit ? 1 : 0, size, units[unit], path, files);
 }
 

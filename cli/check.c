@@ -140,7 +140,8 @@ static void check_archive(struct check *check, const char *path)
 		cJSON_AddNumberToObject(file, "events", (double)found.events);
 		cJSON_AddBoolToObject(file, "index", !found.index_missing);
 	} else {
-		printf(", %" PRIu64 " frames, %" PRIu64 " events%s\n", found.frames, found.events,
+		printf(", %" PRIu64 " frame%s, %" PRIu64 " event%s%s\n", found.frames,
+			found.frames == 1 ? "" : "s", found.events, found.events == 1 ? "" : "s",
 			found.index_missing ? ", no index (its writer was killed)" : "");
 	}
 	if (found.damaged_bytes) {
@@ -168,7 +169,7 @@ static void tell_trace(struct check *check, const struct ifp_import_file *trace)
 		cJSON_AddNumberToObject(file, "lost_bytes", (double)trace->lost_bytes);
 		cJSON_AddNumberToObject(file, "unread_bytes", (double)trace->unread_bytes);
 	} else {
-		printf(", %" PRIu64 " events\n", trace->events);
+		printf(", %" PRIu64 " event%s\n", trace->events, trace->events == 1 ? "" : "s");
 	}
 	for (uint32_t i = 0; i < trace->notes.count; i++)
 		tell(check, file, trace->path, &trace->notes.items[i]);

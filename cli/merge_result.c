@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #define MAX_LINES 20u /* of faults; the report has them all */
 
@@ -20,8 +21,8 @@ static uint32_t warn_faults(const struct ifp_import_notes *notes, const char *na
 		if (!note->fault || told++ >= MAX_LINES)
 			continue;
 		if (note->count && note->what)
-			ifp_log_warn("%s%s%" PRId64 " %s", name, *name ? ": " : "", note->count,
-				note->why);
+			ifp_log_warn("%s%s%s %" PRId64 ": %s", name, *name ? ": " : "", note->what,
+				note->count, note->why);
 		else
 			ifp_log_warn("%s%s%s", name, *name ? ": " : "", note->why);
 	}
@@ -79,6 +80,24 @@ static void add_sources(cJSON *result, const struct ifp_import *import)
 	}
 }
 
+static bool holds_fault(const struct ifp_import_notes *notes, const char *line)
+{
+	for (uint32_t i = 0; i < notes->count; i++)
+		if (notes->items[i].fault && strstr(line, notes->items[i].why))
+			return true;
+	return false;
+}
+
+/* Whether a line repeats what there has been a warning of. */
+static bool was_warned(const struct ifp_import *import, const char *line)
+{
+	bool found = holds_fault(&import->notes, line);
+
+	for (uint32_t i = 0; i < import->file_count && !found; i++)
+		found = holds_fault(&import->files[i].notes, line);
+	return found;
+}
+
 static void print_text(const struct ifp_import *import, const cJSON *result)
 {
 	const char *text = ifp_document_get_text(result, "text");
@@ -91,13 +110,14 @@ static void print_text(const struct ifp_import *import, const cJSON *result)
 		events += import->files[i].events;
 		ranks += import->files[i].rank != IFP_FRAME_NO_RANK;
 	}
-	printf("%" PRIu64 " events of %" PRIu32 " rank%s\n", events, ranks, ranks == 1 ? "" : "s");
+	printf("%" PRIu64 " event%s of %" PRIu32 " rank%s\n", events, events == 1 ? "" : "s", ranks,
+		ranks == 1 ? "" : "s");
 	if (text)
 		puts(text);
 	/* What is not as it was recorded: what is folded, left out, or was changed. */
 	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(result, "lines"))
 	{
-		if (cJSON_IsString(item))
+		if (cJSON_IsString(item) && !was_warned(import, item->valuestring))
 			puts(item->valuestring);
 	}
 	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(result, "files"))

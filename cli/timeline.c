@@ -91,8 +91,9 @@ static void print_reduced(const struct ifp_run *run, uint32_t count)
 static void print_files(const struct ifp_timeline_result *result)
 {
 	for (uint32_t i = 0; i < result->count; i++)
-		printf("%s  %" PRIu64 " bytes, %" PRIu64 " events\n", result->files[i].path,
-			result->files[i].bytes, result->files[i].events);
+		printf("%s  %" PRIu64 " bytes, %" PRIu64 " event%s\n", result->files[i].path,
+			result->files[i].bytes, result->files[i].events,
+			result->files[i].events == 1 ? "" : "s");
 	for (uint32_t i = 0; i < result->count; i++)
 		if (result->files[i].shown.text[0])
 			printf("%s: %s\n", result->files[i].label, result->files[i].shown.text);

@@ -21,15 +21,32 @@ static void add_line(cJSON *lines, const char *text)
 	cJSON_AddItemToArray(lines, cJSON_CreateString(text));
 }
 
+/* How many events are left out for their times, beyond those that rows of the import tell of. */
+static int64_t misplaced(const struct ifp_run *run)
+{
+	int64_t count = 0;
+
+	for (uint32_t i = 0; i < ifp_run_ledger_count(run); i++) {
+		const struct ifp_ledger_row *row = ifp_run_ledger(run, i);
+
+		if (!strcmp(row->what, "trace-misplaced"))
+			count -= row->count;
+		else if (strstr(row->why, IFP_TIMELINE_MISPLACED))
+			count += row->count;
+	}
+	return count;
+}
+
 /*
  * What a user should know at once. How the drawn files differ from the archive, which holds all, is
- * for those who read the report, but for slices that no budget brings back.
+ * for those who read the report, but for events that no budget brings back.
  */
-static bool worth_a_line(const struct ifp_ledger_row *row)
+static bool worth_a_line(const struct ifp_run *run, const struct ifp_ledger_row *row)
 {
-	return (strncmp(row->what, "timeline-", strlen("timeline-")) != 0 ||
-		       strstr(row->why, IFP_TIMELINE_CROWDED)) &&
-	       strcmp(row->what, "window-cut") != 0;
+	if (!strncmp(row->what, "timeline-", strlen("timeline-")))
+		return strstr(row->why, IFP_TIMELINE_CROWDED) ||
+		       (strstr(row->why, IFP_TIMELINE_MISPLACED) && misplaced(run) > 0);
+	return strcmp(row->what, "window-cut") != 0;
 }
 
 static void add_ledger(cJSON *lines, const struct ifp_run *run)
@@ -41,7 +58,8 @@ static void add_ledger(cJSON *lines, const struct ifp_run *run)
 
 	while ((row = ifp_report_ledger_group(run, &next, &line))) {
 		ifp_buf_append_u8(&line, 0);
-		if (worth_a_line(row) && !ifp_buf_status(&line) && told++ < IFP_OUTPUTS_MAX_LINES)
+		if (worth_a_line(run, row) && !ifp_buf_status(&line) &&
+			told++ < IFP_OUTPUTS_MAX_LINES)
 			add_line(lines, (const char *)line.data);
 		ifp_buf_clear(&line);
 	}

@@ -211,9 +211,10 @@ static int note_salvage(struct ifp_import_file *file, const struct ifp_chrome_da
 			", and what the last %" PRIu64 " bytes of the file held",
 			damage->unread_bytes);
 	return ifp_import_note(&file->notes, "trace-damaged", (int64_t)damage->places, true,
-		"damaged: %s; the %" PRIu64 " events that are whole are kept, %" PRIu64
+		"damaged: %s; %" PRIu64 " %s whole and kept, %" PRIu64
 		" bytes of its JSON are lost%s",
-		damage->first_cause, file->events, damage->lost_bytes, unread);
+		damage->first_cause, file->events, file->events == 1 ? "event is" : "events are",
+		damage->lost_bytes, unread);
 }
 
 /* Damage that ends the reading is a note; what stood before it is kept. */

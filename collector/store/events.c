@@ -91,8 +91,9 @@ int ifp_run_report_damage(struct ifp_run *run, uint32_t i)
 			continue;
 		block->reported = true;
 		err = ifp_run_ledger_printf(run, rank, "archive-damaged", block->event_count,
-			"a damaged block of rank %" PRIu32 " was left out, with %" PRIu32 " events",
-			rank, block->event_count);
+			"a damaged block of rank %" PRIu32 " was left out, with %" PRIu32
+			" event%s",
+			rank, block->event_count, block->event_count == 1 ? "" : "s");
 	}
 	return err ? err : ifp_run_report_gpus(run, member);
 }

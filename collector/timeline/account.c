@@ -47,7 +47,7 @@ int ifp_account_scene(const struct ifp_account *account, const struct ifp_scene 
 
 	if (!err)
 		err = ifp_account_left_out(account, rank, sink->label_of_all, scene->view.misplaced,
-			rank->imported ? "the time cannot be of this job"
+			rank->imported ? IFP_TIMELINE_MISPLACED
 				       : "the time is more than a year away from the run's");
 	if (!err)
 		err = ifp_account_left_out(account, rank, sink->label, scene->flows.halves,
@@ -105,6 +105,26 @@ static void append_budget(struct ifp_buf *out, const struct ifp_budget *budget)
 			out, "%s--max-events %" PRIu64, budget->bytes ? ", " : "", budget->events);
 }
 
+/* How many of a rank's events are in folds for the budget. */
+struct ifp_account_rank {
+	uint32_t rank;
+	uint64_t folded;
+};
+
+/* What they are is known when all ranks have been drawn. */
+static int note_folded(struct ifp_account *account, uint32_t rank, uint64_t folded)
+{
+	int err;
+
+	if (!folded)
+		return 0;
+	err = IFP_ARRAY_RESERVE(
+		account->ranks, account->rank_capacity, account->rank_count, 1, "ranks");
+	if (!err)
+		account->ranks[account->rank_count++] = (struct ifp_account_rank){rank, folded};
+	return err;
+}
+
 int ifp_account_rank(struct ifp_account *account, const struct ifp_run_rank *rank,
 	const struct ifp_rank_account *of_rank)
 {
@@ -119,13 +139,25 @@ int ifp_account_rank(struct ifp_account *account, const struct ifp_run_rank *ran
 	err = add_row(account, rank->rank, "timeline-folded", of_rank->crowded, &why);
 	if (err)
 		return err;
-	ifp_buf_clear(&why);
-	ifp_buf_printf(&why, "%s: ", account->sink->label);
-	ifp_level_text(account->level, &why);
-	ifp_buf_append_text(&why, " within ");
-	append_budget(&why, &account->sink->budget);
-	return add_row(account, rank->rank, "timeline-folded",
-		of_rank->recorded - of_rank->shown - of_rank->crowded, &why);
+	return note_folded(
+		account, rank->rank, of_rank->recorded - of_rank->shown - of_rank->crowded);
+}
+
+static int add_ranks(const struct ifp_account *account)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < account->rank_count && !err; i++) {
+		IFP_CLEANUP_BUF struct ifp_buf why = {0};
+
+		ifp_buf_printf(&why, "%s: ", account->sink->label);
+		ifp_level_text(account->level, account->kinds, &why);
+		ifp_buf_append_text(&why, " within ");
+		append_budget(&why, &account->sink->budget);
+		err = add_row(account, account->ranks[i].rank, "timeline-folded",
+			account->ranks[i].folded, &why);
+	}
+	return err;
 }
 
 static int add_categories(struct ifp_account *account)
@@ -161,8 +193,10 @@ static int add_arrows(struct ifp_account *account)
 int ifp_account_end(struct ifp_account *account, struct ifp_shown *shown)
 {
 	IFP_CLEANUP_BUF struct ifp_buf text = {0};
-	int err = add_categories(account);
+	int err = add_ranks(account);
 
+	if (!err)
+		err = add_categories(account);
 	if (!err)
 		err = add_arrows(account);
 	*shown = (struct ifp_shown){.events = account->shown, .recorded = account->recorded};
@@ -173,7 +207,7 @@ int ifp_account_end(struct ifp_account *account, struct ifp_shown *shown)
 		text.len_bytes ? ": " : "", account->shown, account->recorded);
 	if (account->level != IFP_LEVEL_FULL) {
 		ifp_buf_append_text(&text, ", ");
-		ifp_level_text(account->level, &text);
+		ifp_level_text(account->level, account->kinds, &text);
 	}
 	if (account->crowded)
 		ifp_buf_printf(&text,
@@ -231,4 +265,5 @@ void ifp_account_free(struct ifp_account *account)
 {
 	ifp_intern_free(&account->categories);
 	free(account->folded);
+	free(account->ranks);
 }

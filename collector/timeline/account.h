@@ -15,12 +15,15 @@ struct ifp_account {
 	struct ifp_run *run;
 	const struct ifp_sink *sink;
 	uint16_t level;
+	uint32_t kinds;		  /* IFP_KIND_ of what was recorded */
 	uint64_t shown, recorded; /* slices, instants and counters */
 	uint64_t crowded;	  /* in folds whatever the budget */
 	uint64_t arrows;	  /* not shown */
 	struct ifp_intern categories;
 	uint64_t *folded; /* by those: slices in folds, and moments that are not shown */
 	size_t folded_capacity;
+	struct ifp_account_rank *ranks; /* with something in folds */
+	size_t rank_count, rank_capacity;
 };
 
 /* Of one rank. */

@@ -129,11 +129,19 @@ static int take_folded(struct ifp_folding *f, uint32_t i)
 	return err ? err : f->fold.err;
 }
 
+static void note_kind(struct ifp_folding *f, uint32_t i)
+{
+	const struct ifp_node *node = node_at(f, i);
+
+	f->kinds |= ifp_level_kind_of((enum ifp_subject)node->subject, !node->inside_operator);
+}
+
 static int take(struct ifp_folding *f, uint32_t i)
 {
 	const struct ifp_slice *slice = slice_at(f, i);
 	bool event = slice->event != IFP_SLICE_NONE;
 
+	note_kind(f, i);
 	f->recorded += event;
 	if (!is_shown(f, i))
 		return take_folded(f, i);

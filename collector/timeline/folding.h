@@ -16,6 +16,7 @@ struct ifp_folding {
 	uint64_t shown;	       /* events that are slices of their own */
 	uint64_t recorded;     /* all that have a lane */
 	uint64_t crowded;      /* of them, those in folds because they are crowded */
+	uint32_t kinds;	       /* IFP_KIND_ of all of them */
 	uint64_t *by_category; /* events in folds, by the scene's categories; zeroed by the owner */
 	int64_t start_ns, end_ns; /* of what was drawn: widened */
 

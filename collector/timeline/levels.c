@@ -23,19 +23,23 @@ static unsigned int bucket_of(int64_t dur_ns)
 struct class
 {
 	unsigned int first; /* level */
-	const char *name;
+	struct {
+		uint32_t kind;
+		const char *name;
+	} of[2];
 };
 
 /* In the order of their levels. */
 static const struct class classes[] = {
-	{IFP_LEVEL_COLLECTIVES, "collectives"},
-	{IFP_LEVEL_MARKS, "marks"},
-	{IFP_LEVEL_COPIES, "copies"},
-	{IFP_LEVEL_KERNELS, "kernels and outermost operators"},
-	{IFP_LEVEL_LAUNCHES, "launches"},
-	{IFP_LEVEL_OPERATORS, "inner operators"},
-	{IFP_LEVEL_FRAMES, "Python frames"},
-	{IFP_LEVEL_OTHERS, "others"},
+	{IFP_LEVEL_COLLECTIVES, {{IFP_KIND_COLLECTIVE, "collectives"}}},
+	{IFP_LEVEL_MARKS, {{IFP_KIND_MARK, "marks"}}},
+	{IFP_LEVEL_COPIES, {{IFP_KIND_COPY, "copies"}}},
+	{IFP_LEVEL_KERNELS,
+		{{IFP_KIND_KERNEL, "kernels"}, {IFP_KIND_OUTERMOST, "outermost operators"}}},
+	{IFP_LEVEL_LAUNCHES, {{IFP_KIND_LAUNCH, "launches"}}},
+	{IFP_LEVEL_OPERATORS, {{IFP_KIND_INNER, "inner operators"}}},
+	{IFP_LEVEL_FRAMES, {{IFP_KIND_FRAME, "Python frames"}}},
+	{IFP_LEVEL_OTHERS, {{IFP_KIND_OTHER, "others"}}},
 };
 
 /* NULL for levels that are of none. */
@@ -103,36 +107,102 @@ uint16_t ifp_level_apart(int64_t key, int64_t other)
 	return highest > IFP_LEVEL_STEP ? 0 : (uint16_t)(IFP_LEVEL_STEP + 1 - highest);
 }
 
-static void append_classes(const struct class *class, uint16_t level, struct ifp_buf *out)
+enum ifp_level_kind ifp_level_kind_of(enum ifp_subject subject, bool outermost)
 {
-	const struct class *last = &classes[IFP_ARRAY_SIZE(classes) - 1];
+	static const enum ifp_level_kind kinds[] = {
+		[IFP_SUBJECT_STEP] = IFP_KIND_STEP,
+		[IFP_SUBJECT_COLLECTIVE] = IFP_KIND_COLLECTIVE,
+		[IFP_SUBJECT_MARK] = IFP_KIND_MARK,
+		[IFP_SUBJECT_COPY] = IFP_KIND_COPY,
+		[IFP_SUBJECT_KERNEL] = IFP_KIND_KERNEL,
+		[IFP_SUBJECT_OPERATOR] = IFP_KIND_INNER,
+		[IFP_SUBJECT_LAUNCH] = IFP_KIND_LAUNCH,
+		[IFP_SUBJECT_FRAME] = IFP_KIND_FRAME,
+		[IFP_SUBJECT_OTHER] = IFP_KIND_OTHER,
+	};
 
-	ifp_buf_printf(out, "%s shorter than ", class->name);
-	ifp_brief_duration(out, ifp_level_shortest_ns(level));
-	while (class ++ != last)
-		ifp_buf_printf(out, class == last ? " and %s" : ", %s", class->name);
-	ifp_buf_append_text(out, " are folded");
+	return subject == IFP_SUBJECT_OPERATOR && outermost ? IFP_KIND_OUTERMOST : kinds[subject];
 }
 
-void ifp_level_text(uint16_t level, struct ifp_buf *out)
+#define MAX_WORDS (IFP_ARRAY_SIZE(classes) + 3)
+
+struct words {
+	const char *items[MAX_WORDS];
+	size_t count;
+};
+
+static void add_word(struct words *words, bool there, const char *word)
+{
+	if (there)
+		words->items[words->count++] = word;
+}
+
+static void add_class(struct words *words, const struct class *class, uint32_t kinds)
+{
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(class->of); i++)
+		add_word(words, class->of[i].kind & kinds, class->of[i].name);
+}
+
+/* "a, b and c" */
+static void append_words(const struct words *words, struct ifp_buf *out)
+{
+	for (size_t i = 0; i < words->count; i++)
+		ifp_buf_printf(out, "%s%s",
+			!i			? ""
+			: i + 1 == words->count ? " and "
+						: ", ",
+			words->items[i]);
+}
+
+static void append_classes(
+	const struct class *class, uint16_t level, uint32_t kinds, struct ifp_buf *out)
+{
+	struct words own = {0}, rest = {0};
+
+	add_class(&own, class, kinds);
+	while (++class < classes + IFP_ARRAY_SIZE(classes))
+		add_class(&rest, class, kinds);
+	add_word(&rest, kinds & IFP_KIND_MOMENT, "instants");
+	add_word(&rest, kinds & IFP_KIND_MOMENT, "counters");
+	append_words(&own, out);
+	if (own.count) {
+		ifp_buf_append_text(out, " shorter than ");
+		ifp_brief_duration(out, ifp_level_shortest_ns(level));
+	}
+	if (own.count && rest.count)
+		ifp_buf_append_text(out, rest.count == 1 ? " and " : ", ");
+	append_words(&rest, out);
+	ifp_buf_append_text(
+		out, own.count || rest.count ? " are folded" : "long args are shortened");
+}
+
+/* longest: those of all kinds are shown, too. */
+static void append_all_but(bool collectives, bool longest, uint32_t kinds, struct ifp_buf *out)
+{
+	struct words words = {0};
+
+	add_word(&words, kinds & IFP_KIND_STEP, "steps");
+	add_word(&words, collectives && kinds & IFP_KIND_COLLECTIVE, "collectives");
+	add_word(&words, longest && kinds & IFP_KIND_MARK, "marks");
+	add_word(&words, longest, "the longest events");
+	ifp_buf_append_text(out, words.count ? "everything but " : "everything");
+	append_words(&words, out);
+	ifp_buf_append_text(out, " is folded");
+}
+
+void ifp_level_text(uint16_t level, uint32_t kinds, struct ifp_buf *out)
 {
 	const struct class *class = class_of(level);
 
 	if (class)
-		append_classes(class, level, out);
+		append_classes(class, level, kinds, out);
 	else if (level < IFP_LEVEL_STEP)
-		ifp_buf_printf(
-			out, "every %u steps of a lane are folded", 1u << (IFP_LEVEL_STEP - level));
+		ifp_buf_printf(out, "a lane has one fold for every %u steps",
+			1u << (IFP_LEVEL_STEP - level));
 	else if (level == IFP_LEVEL_STEP)
-		ifp_buf_append_text(out, "every step of a lane is folded");
-	else if (level < IFP_LEVEL_COLLECTIVES)
-		ifp_buf_append_text(out, "everything but steps is folded");
-	else if (level < IFP_LEVEL_LONG)
-		ifp_buf_append_text(out, "everything but steps and collectives is folded");
+		ifp_buf_append_text(out, "a lane has one fold for each step");
 	else if (level < IFP_LEVEL_MOMENTS)
-		ifp_buf_append_text(out,
-			"everything but steps, collectives, marks and the longest events is "
-			"folded");
+		append_all_but(level >= IFP_LEVEL_COLLECTIVES, level >= IFP_LEVEL_LONG, kinds, out);
 	else
 		ifp_buf_append_text(out,
 			level == IFP_LEVEL_FULL ? "nothing is folded" : "long args are shortened");

@@ -56,8 +56,26 @@ int64_t ifp_level_shortest_ns(uint16_t level);
  */
 uint16_t ifp_level_apart(int64_t key, int64_t other);
 
+/* What a run may have, as people say it: a bit each. */
+enum ifp_level_kind {
+	IFP_KIND_STEP = 1u << 0,
+	IFP_KIND_COLLECTIVE = 1u << 1,
+	IFP_KIND_MARK = 1u << 2,
+	IFP_KIND_COPY = 1u << 3,
+	IFP_KIND_KERNEL = 1u << 4,
+	IFP_KIND_OUTERMOST = 1u << 5, /* operators */
+	IFP_KIND_LAUNCH = 1u << 6,
+	IFP_KIND_INNER = 1u << 7,
+	IFP_KIND_FRAME = 1u << 8,
+	IFP_KIND_OTHER = 1u << 9,
+	IFP_KIND_MOMENT = 1u << 10, /* instants and counters that are not shown */
+};
+
+/* That of a slice; outermost as above. */
+enum ifp_level_kind ifp_level_kind_of(enum ifp_subject subject, bool outermost);
+
 /*
- * What the level leaves in folds, as a clause for people: "launches shorter than 12.3 us, all
- * Python frames and others are folded".
+ * What the level leaves in folds of a run that has these kinds, as a clause for people: "launches
+ * shorter than 12.3 us, Python frames and others are folded".
  */
-void ifp_level_text(uint16_t level, struct ifp_buf *out);
+void ifp_level_text(uint16_t level, uint32_t kinds, struct ifp_buf *out);

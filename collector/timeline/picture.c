@@ -74,6 +74,7 @@ static int draw_moments(struct drawing *drawing, struct ifp_rank_account *accoun
 			account->shown++;
 			ifp_pen_moment(&drawing->pen, scene, event);
 		} else {
+			drawing->account.kinds |= IFP_KIND_MOMENT;
 			err = ifp_account_folded(&drawing->account,
 				scene->view.loaded.events[event].event.category, 1);
 		}
@@ -118,6 +119,7 @@ static int account_folding(struct drawing *drawing, const struct ifp_folding *fo
 	account->shown += folding->shown;
 	account->recorded += folding->recorded;
 	account->crowded += folding->crowded;
+	drawing->account.kinds |= folding->kinds;
 	for (uint32_t i = 0; i < categories->count && !err; i++)
 		err = ifp_account_folded(
 			&drawing->account, categories->items[i].text, folding->by_category[i]);

@@ -28,6 +28,8 @@
 
 /* Why slices that find none of the sub-lanes are left out; in rows "timeline-left-out". */
 #define IFP_TIMELINE_CROWDED "more than 64 slices overlap on one lane"
+/* Why those of imported traces are that belong to another time than the job. */
+#define IFP_TIMELINE_MISPLACED "the time cannot be of this job"
 
 struct ifp_timeline_wish {
 	struct ifp_timeline_limits limits;
@@ -39,7 +41,7 @@ struct ifp_timeline_wish {
 /* What of a run a picture shows. */
 struct ifp_shown {
 	uint64_t events, recorded; /* slices, instants and counters of the archive */
-	char text[320];		   /* what is not, and why; empty when all are */
+	char text[480];		   /* what is not, and why; empty when all are */
 };
 
 struct ifp_timeline_file {

@@ -158,7 +158,7 @@ class Picture:
         return themselves, folded
 
     def groups_steps(self):
-        return self.summary["text"].find("every ") > 0 and "every step" not in self.summary["text"]
+        return "a lane has one fold for every " in self.summary["text"]
 
     def busy(self, by_step=True):
         sums = collections.Counter()

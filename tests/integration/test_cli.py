@@ -409,7 +409,7 @@ class Check(Cli):
         self.assertEnded(result, 0)
         lines = result.stdout.splitlines()
         self.assertRegex(lines[0], r"run\.ifp: archive, \d+ frames, 40 events$")
-        self.assertRegex(lines[1], r"trace\.json\.gz: trace, 1 events$")
+        self.assertRegex(lines[1], r"trace\.json\.gz: trace, 1 event$")
         self.assertEqual(len(lines), 2)
 
     def test_json_has_the_same(self):
@@ -448,7 +448,7 @@ class Check(Cli):
         trace.write_text('{"traceEvents":[{"name":"a","ph":"X","ts":1,"dur":2},{"name":')
         result = infprof("check", trace)
         self.assertEnded(result, 1)
-        self.assertIn("cut.json: trace, 1 events\n", result.stdout)
+        self.assertIn("cut.json: trace, 1 event\n", result.stdout)
         self.assertIn("cut.json: trace-damaged: 1 damaged: byte 61:", result.stdout)
 
 

@@ -368,10 +368,31 @@ class Damage(Merge):
         path = self.write("rank0.json", {"baseTimeNanoseconds": 1790857026000000000,
                                          "traceEvents": events})
         result = self.merge("--json", path)
-        self.assertIn("1 events whose times cannot be of this job", result.stderr)
+        self.assertIn("trace-misplaced 1: events whose times cannot be of this job", result.stderr)
         merged, = (self.output / "merged").glob("*.json.gz")
         times = [nanoseconds(e["ts"]) for e in read(merged)["traceEvents"] if e["ph"] == "X"]
         self.assertLess(max(times) - min(times), 1_000_000)
+
+    def test_a_fault_is_told_once(self):
+        events = [{"ph": "X", "cat": "cpu_op", "name": "e", "pid": 1, "tid": 1, "ts": ts, "dur": 1}
+                  for ts in (5_000_000_000_000, 0)]
+        path = self.write("rank0.json", {"baseTimeNanoseconds": 1790857026000000000,
+                                         "traceEvents": events})
+        result = self.merge(path)
+        self.assertEqual((result.stdout + result.stderr).count("cannot be of this job"), 1)
+
+    def test_events_of_another_job_are_told_of_at_once(self):
+        """Nobody can say which of two files is of the job: the wall clocks are years apart."""
+        for rank, base in enumerate((1790857026000000000, 1690857026000000000)):
+            events = [{"ph": "X", "cat": "cpu_op", "name": "e", "pid": 1, "tid": 1, "ts": ts, "dur": 1}
+                      for ts in range(10 + rank)]
+            self.write(f"rank{rank}.json", {"baseTimeNanoseconds": base, "traceEvents": events})
+        result = self.merge(self.folder / "rank0.json", self.folder / "rank1.json")
+        rows = [row for row in harness.report(self.output)["ledger"] if row["what"] == "timeline-left-out"
+                and row["why"].endswith("the time cannot be of this job")]
+        for row in rows:
+            self.assertIn(f"timeline-left-out {row['count']}, rank {row['rank']}: {row['why']}\n", result.stdout)
+        self.assertTrue(rows)
 
 
 if __name__ == "__main__":

@@ -67,32 +67,56 @@ static void groups_of_steps_are_told_apart_from_their_level_on(void **state)
 	assert_int_equal(ifp_level_apart(-1, INT64_MAX), 0);
 }
 
-static void assert_text(uint16_t level, const char *expected)
+static void assert_text_of(uint16_t level, uint32_t kinds, const char *expected)
 {
 	IFP_CLEANUP_BUF struct ifp_buf text = {0};
 
-	ifp_level_text(level, &text);
+	ifp_level_text(level, kinds, &text);
 	ifp_buf_append_u8(&text, 0);
 	assert_string_equal(text.data, expected);
+}
+
+static void assert_text(uint16_t level, const char *expected)
+{
+	assert_text_of(level, UINT32_MAX & ~(uint32_t)IFP_KIND_MOMENT, expected);
 }
 
 static void a_level_says_what_it_folds(void **state)
 {
 	(void)state;
-	assert_text(10, "every 32 steps of a lane are folded");
-	assert_text(IFP_LEVEL_STEP, "every step of a lane is folded");
+	assert_text(10, "a lane has one fold for every 32 steps");
+	assert_text(IFP_LEVEL_STEP, "a lane has one fold for each step");
 	assert_text(IFP_LEVEL_STEPS, "everything but steps is folded");
 	assert_text(IFP_LEVEL_ARROWS, "everything but steps and collectives is folded");
 	assert_text(IFP_LEVEL_COUNTERS,
 		"everything but steps, collectives, marks and the longest events is folded");
 	assert_text(ifp_level_of(IFP_SUBJECT_COLLECTIVE, false, 12288),
-		"collectives shorter than 12.2 us, marks, copies, kernels and outermost "
-		"operators, launches, inner operators, Python frames and others are folded");
+		"collectives shorter than 12.2 us, marks, copies, kernels, outermost operators, "
+		"launches, inner operators, Python frames and others are folded");
 	assert_text(ifp_level_of(IFP_SUBJECT_FRAME, false, 12288),
 		"Python frames shorter than 12.2 us and others are folded");
 	assert_text(ifp_level_of(IFP_SUBJECT_OPERATOR, false, 1 << 20),
 		"inner operators shorter than 1.04 ms, Python frames and others are folded");
 	assert_text(IFP_LEVEL_MOMENTS, "long args are shortened");
+}
+
+static void a_level_names_only_what_the_run_has(void **state)
+{
+	uint16_t kernels = ifp_level_of(IFP_SUBJECT_KERNEL, false, 12288);
+
+	(void)state;
+	assert_text_of(kernels, IFP_KIND_OUTERMOST | IFP_KIND_OTHER | IFP_KIND_COPY,
+		"outermost operators shorter than 12.2 us and others are folded");
+	assert_text_of(kernels, IFP_KIND_KERNEL | IFP_KIND_LAUNCH | IFP_KIND_INNER,
+		"kernels shorter than 12.2 us, launches and inner operators are folded");
+	assert_text_of(kernels, IFP_KIND_FRAME, "Python frames are folded");
+	assert_text_of(kernels, IFP_KIND_COPY, "long args are shortened");
+	assert_text_of(kernels, IFP_KIND_KERNEL | IFP_KIND_MOMENT,
+		"kernels shorter than 12.2 us, instants and counters are folded");
+	assert_text_of(IFP_LEVEL_ARROWS, IFP_KIND_STEP, "everything but steps is folded");
+	assert_text_of(IFP_LEVEL_ARROWS, IFP_KIND_FRAME, "everything is folded");
+	assert_text_of(IFP_LEVEL_COUNTERS, IFP_KIND_COLLECTIVE,
+		"everything but collectives and the longest events is folded");
 }
 
 static void a_plan_is_the_last_level_that_fits(void **state)
@@ -193,6 +217,7 @@ int main(void)
 		cmocka_unit_test(a_level_shows_what_is_as_long_as_it_says),
 		cmocka_unit_test(groups_of_steps_are_told_apart_from_their_level_on),
 		cmocka_unit_test(a_level_says_what_it_folds),
+		cmocka_unit_test(a_level_names_only_what_the_run_has),
 		cmocka_unit_test(a_plan_is_the_last_level_that_fits),
 		cmocka_unit_test(texts_are_cut_between_characters),
 		cmocka_unit_test(args_keep_what_people_look_at),
