@@ -12,7 +12,7 @@
 
 /* Moments and lengths from archives beyond this are none; sums must not overflow. */
 #define LIMIT_NS (INT64_C(1) << 58)
-#define MOST_GAPS 4096u
+#define MOST_GAPS 256u
 
 /* An exchange takes no longer: its round trips may have been on both sides of a suspension. */
 #define EXCHANGE_NS (3 * IFP_NS_PER_S)
@@ -86,11 +86,20 @@ static bool touches(
 	return false;
 }
 
+bool ifp_clock_gaps_touch_edge(const struct ifp_clock_gaps *client,
+	const struct ifp_clock_gaps *server, const struct ifp_clock_edge *edge)
+{
+	int64_t reach_ns = edge->over_mpi ? EXCHANGE_OVER_MPI_NS : EXCHANGE_NS;
+
+	return touches(client, edge->best_t1_ns, edge->best_t4_ns, reach_ns) ||
+	       touches(server, edge->best_t2_ns, edge->best_t3_ns, reach_ns);
+}
+
 static bool plausible(const struct ifp_clock_suspension *s)
 {
 	return s->after_raw_ns > -LIMIT_NS && s->before_raw_ns < LIMIT_NS &&
 	       s->after_raw_ns <= s->before_raw_ns && s->low_ns > 0 && s->low_ns <= s->high_ns &&
-	       s->high_ns < LIMIT_NS / MOST_GAPS;
+	       s->high_ns <= IFP_GAP_LONGEST_NS;
 }
 
 /* What one rank's agent has watched of its clock. */
@@ -196,12 +205,10 @@ static void move(const struct ifp_clock_gaps *gaps, int64_t *first_ns, int64_t *
 static bool straighten_edge(const struct ifp_clock_gaps *client,
 	const struct ifp_clock_gaps *server, struct ifp_clock_edge *edge)
 {
-	int64_t reach_ns = edge->over_mpi ? EXCHANGE_OVER_MPI_NS : EXCHANGE_NS;
 	int64_t doubt_ns = doubt_at(client, edge->best_t1_ns) + doubt_at(server, edge->best_t2_ns);
 	int64_t client_ns = edge->best_t1_ns, server_ns = edge->best_t2_ns;
 
-	if (touches(client, edge->best_t1_ns, edge->best_t4_ns, reach_ns) ||
-		touches(server, edge->best_t2_ns, edge->best_t3_ns, reach_ns))
+	if (ifp_clock_gaps_touch_edge(client, server, edge))
 		return false;
 	move(client, &edge->best_t1_ns, &edge->best_t4_ns);
 	move(server, &edge->best_t2_ns, &edge->best_t3_ns);
@@ -235,31 +242,39 @@ static uint32_t straighten_calls(const struct ifp_clock_samples *from,
 	return count;
 }
 
-/* Ranks by number, to find who is who in edges. */
-struct numbered {
-	uint32_t rank, index;
-};
-
-static int compare_numbered(const void *a, const void *b)
+static int compare_numbers(const void *a, const void *b)
 {
-	const struct numbered *x = a, *y = b;
+	const struct ifp_straight_number *x = a, *y = b;
 
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-static const struct ifp_clock_gaps *gaps_of(
-	const struct ifp_straight_ranks *straight, const struct numbered *numbers, uint32_t rank)
+uint32_t ifp_straight_find(const struct ifp_straight_numbers *numbers, uint32_t rank)
 {
-	static const struct ifp_clock_gaps none;
-	struct numbered key = {.rank = rank};
-	const struct numbered *found =
-		bsearch(&key, numbers, straight->count, sizeof(key), compare_numbered);
+	struct ifp_straight_number key = {.rank = rank};
+	const struct ifp_straight_number *found =
+		bsearch(&key, numbers->items, numbers->count, sizeof(key), compare_numbers);
 
-	return found ? &straight->gaps[found->index] : &none;
+	return found ? found->index : UINT32_MAX;
 }
 
-static int straighten_rank(struct ifp_straight_ranks *straight, const struct numbered *numbers,
-	const struct ifp_clock_samples *from, uint32_t r)
+static void numbers_free(struct ifp_straight_numbers *numbers)
+{
+	free(numbers->items);
+}
+
+static const struct ifp_clock_gaps *gaps_of(const struct ifp_straight_ranks *straight,
+	const struct ifp_straight_numbers *numbers, uint32_t rank)
+{
+	static const struct ifp_clock_gaps none;
+	uint32_t index = ifp_straight_find(numbers, rank);
+
+	return index == UINT32_MAX ? &none : &straight->gaps[index];
+}
+
+static int straighten_rank(struct ifp_straight_ranks *straight,
+	const struct ifp_straight_numbers *numbers, const struct ifp_clock_samples *from,
+	uint32_t r)
 {
 	struct ifp_clock_samples *to = &straight->samples[r];
 	const struct ifp_clock_gaps *gaps = &straight->gaps[r];
@@ -284,27 +299,43 @@ static int straighten_rank(struct ifp_straight_ranks *straight, const struct num
 	return 0;
 }
 
+/* All suspensions of all ranks' clocks. */
+static int gather_all(
+	struct ifp_straight_ranks *straight, const struct ifp_straight_numbers *numbers)
+{
+	IFP_CLEANUP_FREE struct watch *watches = calloc(straight->count, sizeof(*watches));
+	int err = watches ? 0 : -ENOMEM;
+
+	for (uint32_t r = 0; r < straight->count && !err; r++)
+		if (!straight->ranks[r].unmeasured)
+			err = gather(
+				straight->ranks, straight->count, r, watches, &straight->gaps[r]);
+	for (uint32_t r = 0; r < straight->count && !err; r++)
+		err = ifp_clock_gaps_measure(straight, numbers, r);
+	return err;
+}
+
 static int straighten_all(struct ifp_straight_ranks *straight)
 {
 	const struct ifp_clock_rank *ranks = straight->ranks;
-	IFP_CLEANUP_FREE struct numbered *numbers = calloc(straight->count, sizeof(*numbers));
-	IFP_CLEANUP_FREE struct watch *watches = calloc(straight->count, sizeof(*watches));
 	uint32_t count = straight->count;
+	IFP_CLEANUP(numbers_free)
+	struct ifp_straight_numbers numbers = {calloc(count, sizeof(*numbers.items)), count};
 
 	straight->gaps = calloc(count, sizeof(*straight->gaps));
 	straight->own = calloc(count, sizeof(*straight->own));
 	straight->samples = calloc(count, sizeof(*straight->samples));
-	if (!numbers || !watches || !straight->gaps || !straight->own || !straight->samples)
+	if (!numbers.items || !straight->gaps || !straight->own || !straight->samples)
 		return -ENOMEM;
 	for (uint32_t r = 0; r < count; r++) {
-		numbers[r] = (struct numbered){ranks[r].rank, r};
+		numbers.items[r] = (struct ifp_straight_number){ranks[r].rank, r};
 		straight->own[r] = ranks[r];
-		if (!ranks[r].unmeasured && gather(ranks, count, r, watches, &straight->gaps[r]))
-			return -ENOMEM;
 	}
-	qsort(numbers, count, sizeof(*numbers), compare_numbered);
+	qsort(numbers.items, count, sizeof(*numbers.items), compare_numbers);
+	if (gather_all(straight, &numbers))
+		return -ENOMEM;
 	for (uint32_t r = 0; r < count; r++)
-		if (ranks[r].samples && straighten_rank(straight, numbers, ranks[r].samples, r))
+		if (ranks[r].samples && straighten_rank(straight, &numbers, ranks[r].samples, r))
 			return -ENOMEM;
 	straight->ranks = straight->own;
 	return 0;

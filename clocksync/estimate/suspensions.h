@@ -6,7 +6,8 @@
  *
  * A suspension lies between two readings; where, nobody knows. A stamp of RAW from between them is
  * taken to be of the side that is nearer, and may be off by all of it. How long it took is known to
- * what BOOTTIME could be read to: that much is doubted of everything behind it. Pure.
+ * what BOOTTIME could be read to, or, where exchanges on both sides of it contradict that, to what
+ * they say (suspension_lengths.c): that much is doubted of everything behind it. Pure.
  */
 #pragma once
 
@@ -56,6 +57,28 @@ int ifp_straighten(
 	const struct ifp_clock_rank *ranks, uint32_t count, struct ifp_straight_ranks *out);
 void ifp_straight_ranks_free(struct ifp_straight_ranks *straight);
 void ifp_clock_gaps_free(struct ifp_clock_gaps *gaps, uint32_t count);
+
+/* Private to this module from here on: who is who in edges, by rank. */
+struct ifp_straight_numbers {
+	struct ifp_straight_number {
+		uint32_t rank, index;
+	} * items; /* owned; by rank */
+	uint32_t count;
+};
+
+/* UINT32_MAX = there is no such rank. */
+uint32_t ifp_straight_find(const struct ifp_straight_numbers *numbers, uint32_t rank);
+
+/* Whether the exchange may have been under way when one of its two clocks was suspended. */
+bool ifp_clock_gaps_touch_edge(const struct ifp_clock_gaps *client,
+	const struct ifp_clock_gaps *server, const struct ifp_clock_edge *edge);
+
+/* 13 days; sums of as many as there may be fit 64 bits. */
+#define IFP_GAP_LONGEST_NS (INT64_C(1) << 50)
+
+/* Corrects the lengths of the suspensions of a rank's clock. -ENOMEM only. */
+int ifp_clock_gaps_measure(const struct ifp_straight_ranks *straight,
+	const struct ifp_straight_numbers *numbers, uint32_t of);
 
 bool ifp_clock_identity_same(
 	const struct ifp_clock_identity *a, const struct ifp_clock_identity *b);

@@ -37,7 +37,8 @@ static ifp_true_ns at(int64_t ns)
 
 struct job {
 	struct ifp_sim sim;
-	uint32_t asleep; /* node */
+	uint32_t asleep;  /* node */
+	int64_t wrong_ns; /* by how much BOOTTIME is wrong beyond what it claims */
 };
 
 /* What the suspended machine reads at a true moment outside its sleep, from what it would have
@@ -74,8 +75,8 @@ static void suspend_tuples(struct job *job, uint32_t rank)
 			*suspension = (struct ifp_clock_suspension){
 				.after_raw_ns = samples->tuples[count - 1].raw_ns,
 				.before_raw_ns = tuple.raw_ns - SLEPT_NS,
-				.low_ns = LOW_NS,
-				.high_ns = HIGH_NS};
+				.low_ns = LOW_NS + job->wrong_ns,
+				.high_ns = HIGH_NS + job->wrong_ns};
 		tuple.raw_ns = read_raw(job, job->asleep, tuple.raw_ns);
 		samples->tuples[count++] = tuple;
 	}
@@ -168,7 +169,7 @@ static void times_before_and_after_are_moved_apart(void **state)
 	(void)state;
 	for (uint32_t asleep = 0; asleep < NODES; asleep++) {
 		IFP_CLEANUP(ifp_clock_solution_free) struct ifp_clock_solution *solution = NULL;
-		struct job job;
+		struct job job = {0};
 
 		begin(&job, asleep, both_sides_s, IFP_ARRAY_SIZE(both_sides_s));
 		solution = solve(&job);
@@ -196,7 +197,7 @@ static void between_the_readings_around_it_the_bound_has_all_of_it(void **state)
 {
 	IFP_CLEANUP(ifp_clock_solution_free) struct ifp_clock_solution *solution = NULL;
 	const struct ifp_clock_map *map;
-	struct job job;
+	struct job job = {0};
 	int64_t raw_ns;
 
 	(void)state;
@@ -229,7 +230,7 @@ static void ranks_that_share_the_clock_share_its_suspensions(void **state)
 {
 	IFP_CLEANUP(ifp_clock_solution_free) struct ifp_clock_solution *solution = NULL;
 	struct ifp_clock_samples *late;
-	struct job job;
+	struct job job = {0};
 
 	(void)state;
 	begin(&job, 1, both_sides_s, IFP_ARRAY_SIZE(both_sides_s));
@@ -253,7 +254,7 @@ static void without_an_exchange_behind_it_the_bound_grows(void **state)
 	(void)state;
 	for (uint32_t asleep = 0; asleep < NODES; asleep += 2) {
 		IFP_CLEANUP(ifp_clock_solution_free) struct ifp_clock_solution *solution = NULL;
-		struct job job;
+		struct job job = {0};
 
 		begin(&job, asleep, before_s, IFP_ARRAY_SIZE(before_s));
 		solution = solve(&job);
@@ -267,12 +268,33 @@ static void without_an_exchange_behind_it_the_bound_grows(void **state)
 	}
 }
 
+/* A clock of the machine that only knows seconds has told the kernel: exchanges know better. */
+static void exchanges_tell_where_boottime_is_wrong(void **state)
+{
+	(void)state;
+	for (uint32_t asleep = 1; asleep < NODES; asleep++) {
+		IFP_CLEANUP(ifp_clock_solution_free) struct ifp_clock_solution *solution = NULL;
+		struct job job = {.wrong_ns = asleep == 1 ? 700 * MS : -700 * MS};
+
+		begin(&job, asleep, both_sides_s, IFP_ARRAY_SIZE(both_sides_s));
+		solution = solve(&job);
+		assert_int_equal(ifp_clock_solution_drift_ppm(solution), IFP_CLOCK_DRIFT_PPM);
+		for (int64_t s = 0; s <= 39; s++)
+			assert_true(assert_placed(&job, solution, 2 * asleep, s * S) < BEFORE_NS);
+		/* 40 s between the two exchanges around it, at 50 ppm: 2 ms to both sides */
+		for (int64_t s = 65; s <= 100; s++)
+			assert_true(assert_placed(&job, solution, 2 * asleep, s * S) <
+				    BEFORE_NS + 2 * 2100 * US);
+		ifp_sim_free(&job.sim);
+	}
+}
+
 /* Round trips on both sides of it would say nothing true. */
 static void exchange_that_it_may_have_broken_is_left_out(void **state)
 {
 	static const int close_s[] = {0, 10, 20, 30, 39, 70, 80, 90, 100};
 	IFP_CLEANUP(ifp_clock_solution_free) struct ifp_clock_solution *solution = NULL;
-	struct job job;
+	struct job job = {0};
 
 	(void)state;
 	begin(&job, 1, close_s, IFP_ARRAY_SIZE(close_s));
@@ -320,6 +342,7 @@ int main(void)
 		cmocka_unit_test(between_the_readings_around_it_the_bound_has_all_of_it),
 		cmocka_unit_test(ranks_that_share_the_clock_share_its_suspensions),
 		cmocka_unit_test(without_an_exchange_behind_it_the_bound_grows),
+		cmocka_unit_test(exchanges_tell_where_boottime_is_wrong),
 		cmocka_unit_test(exchange_that_it_may_have_broken_is_left_out),
 		cmocka_unit_test(suspensions_that_cannot_be_change_nothing),
 	};
