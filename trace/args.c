@@ -140,15 +140,11 @@ bool ifp_args_find(struct ifp_str args, const char *key, struct ifp_str *value)
 	return false;
 }
 
-bool ifp_args_find_int(struct ifp_str args, const char *key, int64_t *value)
+bool ifp_args_int(struct ifp_str text, int64_t *value)
 {
-	struct ifp_str text;
+	bool negative = text.len_bytes && text.ptr[0] == '-';
 	int64_t number = 0;
-	bool negative;
 
-	if (!ifp_args_find(args, key, &text))
-		return false;
-	negative = text.ptr[0] == '-';
 	if (text.len_bytes == (negative ? 1u : 0u))
 		return false;
 	/* Summed up as a negative number, whose range is the larger one. */
@@ -162,4 +158,11 @@ bool ifp_args_find_int(struct ifp_str args, const char *key, int64_t *value)
 		return false;
 	*value = negative ? number : -number;
 	return true;
+}
+
+bool ifp_args_find_int(struct ifp_str args, const char *key, int64_t *value)
+{
+	struct ifp_str text;
+
+	return ifp_args_find(args, key, &text) && ifp_args_int(text, value);
 }

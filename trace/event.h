@@ -106,5 +106,8 @@ bool ifp_args_next(struct ifp_str args, uint32_t *at, struct ifp_str *key, struc
 /* The elements of an array, such as [1,[2,3]], in the same way. */
 bool ifp_args_next_element(struct ifp_str array, uint32_t *at, struct ifp_str *value);
 
+/* The text of a value as an integer; false where it is none, or does not fit an int64_t. */
+bool ifp_args_int(struct ifp_str text, int64_t *value);
+
 /* As ifp_args_find() for an integer value that fits an int64_t. */
 bool ifp_args_find_int(struct ifp_str args, const char *key, int64_t *value);

@@ -66,23 +66,50 @@ static bool type_bytes(struct ifp_str name, int64_t *bytes)
 	return false;
 }
 
-static bool outright(struct ifp_str args, int64_t *bytes)
-{
-	int64_t told;
+/* The members of args that tell of a size, as text; empty where there is none. */
+struct told {
+	struct ifp_str bytes, count, type, tensor_dims, tensor_types;
+};
 
-	if (!ifp_args_find_int(args, "bytes", &told) || told < 0)
+static struct told find_told(struct ifp_str args)
+{
+	struct told told = {0};
+	const struct {
+		const char *key;
+		struct ifp_str *value;
+	} members[] = {
+		{"bytes", &told.bytes},
+		{"In msg nelems", &told.count},
+		{"dtype", &told.type},
+		{"Input Dims", &told.tensor_dims},
+		{"Input type", &told.tensor_types},
+	};
+	struct ifp_str key, value;
+	uint32_t at = 0;
+
+	while (ifp_args_next(args, &at, &key, &value))
+		for (size_t i = 0; i < IFP_ARRAY_SIZE(members); i++)
+			if (!members[i].value->len_bytes && ifp_str_is(key, members[i].key))
+				*members[i].value = value;
+	return told;
+}
+
+static bool outright(const struct told *told, int64_t *bytes)
+{
+	int64_t number;
+
+	if (!ifp_args_int(told->bytes, &number) || number < 0)
 		return false;
-	*bytes = told;
+	*bytes = number;
 	return true;
 }
 
-static bool by_count(struct ifp_str args, int64_t *bytes)
+static bool by_count(const struct told *told, int64_t *bytes)
 {
-	struct ifp_str type;
+	struct ifp_str type = told->type;
 	int64_t count, each, product;
 
-	if (!ifp_args_find_int(args, "In msg nelems", &count) || count < 0 ||
-		!ifp_args_find(args, "dtype", &type) || type.len_bytes < 2)
+	if (!ifp_args_int(told->count, &count) || count < 0 || type.len_bytes < 2)
 		return false;
 	type = (struct ifp_str){type.ptr + 1, type.len_bytes - 2};
 	if (!type_bytes(type, &each) || __builtin_mul_overflow(count, each, &product))
@@ -96,13 +123,9 @@ static void delete_json(cJSON **json)
 	cJSON_Delete(*json);
 }
 
-static cJSON *parse(struct ifp_str args, const char *key)
+static cJSON *parse(struct ifp_str text)
 {
-	struct ifp_str text;
-
-	if (!ifp_args_find(args, key, &text))
-		return NULL;
-	return cJSON_ParseWithLength(text.ptr, text.len_bytes);
+	return text.len_bytes ? cJSON_ParseWithLength(text.ptr, text.len_bytes) : NULL;
 }
 
 /* What is no tensor has no part in the message. */
@@ -130,10 +153,10 @@ static bool add_tensor(const cJSON *dims, const char *type, int64_t *sum)
 	return !__builtin_add_overflow(*sum, bytes, sum);
 }
 
-static bool by_tensors(struct ifp_str args, int64_t *bytes)
+static bool by_tensors(const struct told *told, int64_t *bytes)
 {
-	IFP_CLEANUP(delete_json) cJSON *all_dims = parse(args, "Input Dims");
-	IFP_CLEANUP(delete_json) cJSON *all_types = parse(args, "Input type");
+	IFP_CLEANUP(delete_json) cJSON *all_dims = parse(told->tensor_dims);
+	IFP_CLEANUP(delete_json) cJSON *all_types = parse(told->tensor_types);
 	const cJSON *dims = all_dims ? all_dims->child : NULL;
 	const cJSON *type;
 	int64_t sum = 0;
@@ -152,5 +175,7 @@ static bool by_tensors(struct ifp_str args, int64_t *bytes)
 
 bool ifp_message_bytes(struct ifp_str args, int64_t *bytes)
 {
-	return outright(args, bytes) || by_count(args, bytes) || by_tensors(args, bytes);
+	struct told told = find_told(args);
+
+	return outright(&told, bytes) || by_count(&told, bytes) || by_tensors(&told, bytes);
 }

@@ -53,6 +53,19 @@ static void integers_are_exact_or_refused(void **state)
 	assert_int_equal(number, INT64_MIN);
 }
 
+/* Also by itself, as a walk through the members finds it. */
+static void a_value_is_told_from_an_integer(void **state)
+{
+	int64_t number = 5;
+
+	(void)state;
+	assert_false(ifp_args_int((struct ifp_str){0}, &number));
+	assert_false(ifp_args_int(ifp_str("12a"), &number));
+	assert_int_equal(number, 5);
+	assert_true(ifp_args_int(ifp_str("-12"), &number));
+	assert_int_equal(number, -12);
+}
+
 static void accepts_spaces_between_tokens(void **state)
 {
 	int64_t number = 0;
@@ -120,6 +133,7 @@ int main(void)
 		cmocka_unit_test(finds_values_of_every_type),
 		cmocka_unit_test(looks_at_the_top_level_only),
 		cmocka_unit_test(integers_are_exact_or_refused),
+		cmocka_unit_test(a_value_is_told_from_an_integer),
 		cmocka_unit_test(accepts_spaces_between_tokens),
 		cmocka_unit_test(members_come_one_after_the_other),
 		cmocka_unit_test(elements_come_one_after_the_other),
