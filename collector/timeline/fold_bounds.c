@@ -13,9 +13,11 @@ static uint32_t cut(uint32_t len_bytes)
 	return len_bytes < IFP_FOLD_NAME_BYTES ? len_bytes : IFP_FOLD_NAME_BYTES;
 }
 
-/* Where everything is counted that may be in one fold with the slice. */
-static size_t place_around(const struct ifp_scene *scene, const struct ifp_slice *slice)
+size_t ifp_fold_limits_around(const struct ifp_fold_limits *limits, uint32_t i)
 {
+	const struct ifp_scene *scene = limits->scene;
+	const struct ifp_slice *slice = &scene->slices.items[i];
+
 	if (ifp_slice_is_crowded(slice))
 		return (size_t)scene->slices.count + scene->view.lanes.count + slice->lane;
 	return slice->parent == IFP_SLICE_NONE ? (size_t)scene->slices.count + slice->lane
@@ -29,7 +31,7 @@ static void put(struct ifp_fold_limits *limits, uint32_t i)
 	const struct ifp_slice *slice = &scene->slices.items[i];
 	const struct ifp_node *node = &scene->nodes.items[i];
 	const struct ifp_fold_inside *own = &limits->inside[i];
-	struct ifp_fold_inside *out = &limits->inside[place_around(scene, slice)];
+	struct ifp_fold_inside *out = &limits->inside[ifp_fold_limits_around(limits, i)];
 	uint32_t name_bytes = own->name_bytes;
 
 	out->events += own->events + 1;
@@ -48,10 +50,9 @@ static void put(struct ifp_fold_limits *limits, uint32_t i)
 
 int ifp_fold_limits_find(const struct ifp_scene *scene, struct ifp_fold_limits *limits)
 {
-	size_t count = (size_t)scene->slices.count + 2 * (size_t)scene->view.lanes.count;
-
-	*limits = (struct ifp_fold_limits){.scene = scene};
-	limits->inside = calloc(count + 1, sizeof(*limits->inside));
+	*limits = (struct ifp_fold_limits){.scene = scene,
+		.count = (size_t)scene->slices.count + 2 * (size_t)scene->view.lanes.count};
+	limits->inside = calloc(limits->count + 1, sizeof(*limits->inside));
 	if (!limits->inside)
 		return ifp_fail(-ENOMEM, "out of memory for %u slices", scene->slices.count);
 	for (uint32_t i = scene->slices.count; i-- > 0;)
@@ -71,7 +72,7 @@ struct ifp_fold_bounds ifp_fold_limits_of(const struct ifp_fold_limits *limits, 
 {
 	const struct ifp_scene *scene = limits->scene;
 	const struct ifp_slice *slice = &scene->slices.items[i];
-	const struct ifp_fold_inside *inside = &limits->inside[place_around(scene, slice)];
+	const struct ifp_fold_inside *inside = &limits->inside[ifp_fold_limits_around(limits, i)];
 	struct ifp_fold_bounds bounds = {.of_steps = slice->lane == scene->steps_row};
 
 	if (slice->parent == IFP_SLICE_NONE || ifp_slice_is_crowded(slice))

@@ -21,9 +21,13 @@ struct ifp_fold_inside {
 struct ifp_fold_limits {
 	const struct ifp_scene *scene;
 	struct ifp_fold_inside *inside; /* by slice, then by lane, then by lane of the crowded */
+	size_t count;			/* of these */
 };
 
 int ifp_fold_limits_find(const struct ifp_scene *scene, struct ifp_fold_limits *limits);
+
+/* Where in inside is all that may be in one fold with slice i: such folds have the same bounds. */
+size_t ifp_fold_limits_around(const struct ifp_fold_limits *limits, uint32_t i);
 
 /* Of a fold that begins with slice i. */
 struct ifp_fold_bounds ifp_fold_limits_of(const struct ifp_fold_limits *limits, uint32_t i);

@@ -8,9 +8,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* How much more the whole texts of a look take than its short ones, but for the args. */
-struct more {
-	int64_t bytes;
+/* What the slices of a look take but for times and args: with short texts, and whole how much more.
+ */
+struct frame {
+	int64_t brief, more;
 	uint8_t of; /* HAS_ of both args of that event; 0 = not known yet */
 };
 
@@ -24,14 +25,16 @@ struct measuring {
 	uint32_t rank_order;
 	struct ifp_fold_limits limits;
 	struct ifp_outlines outlines;
-	struct more *more; /* by look */
+	struct frame *frames; /* by look */
+	int64_t *folds;	      /* what a fold takes, by what is around it; 0 = not known yet */
 };
 
 static void measuring_free(struct measuring *m)
 {
 	ifp_fold_limits_free(&m->limits);
 	ifp_outlines_free(&m->outlines);
-	free(m->more);
+	free(m->frames);
+	free(m->folds);
 }
 
 /* level: from which on the slice is shown like this. */
@@ -124,7 +127,7 @@ static int64_t longest_number(const struct ifp_scene *scene)
 }
 
 /* The largest fold that can begin with slice i. */
-static int64_t fold_bytes(struct measuring *m, uint32_t i)
+static int64_t largest_fold(struct measuring *m, uint32_t i)
 {
 	struct ifp_fold_bounds bounds = ifp_fold_limits_of(&m->limits, i);
 	struct ifp_sink_slice fold = {
@@ -139,6 +142,15 @@ static int64_t fold_bytes(struct measuring *m, uint32_t i)
 	fold.name.len_bytes = (uint32_t)ifp_fold_most_name_bytes(&bounds);
 	fold.args.len_bytes = (uint32_t)ifp_fold_most_args_bytes(&bounds);
 	return slice_bytes(m->to, &fold, IFP_LEVEL_FULL);
+}
+
+static int64_t fold_bytes(struct measuring *m, uint32_t i)
+{
+	int64_t *bytes = &m->folds[ifp_fold_limits_around(&m->limits, i)];
+
+	if (!*bytes)
+		*bytes = largest_fold(m, i);
+	return *bytes;
 }
 
 /* An element that is brief before the last level and whole there. */
@@ -160,36 +172,41 @@ static void described_bytes(
 	*full = slice_bytes(m->to, &slice, IFP_LEVEL_FULL);
 }
 
-/* How much more a whole slice takes than the short one. */
-static int64_t more_bytes(struct measuring *m, const struct ifp_sink_slice *cut,
-	const struct ifp_sink_slice *whole, int64_t brief)
+/* brief_args, whole_args: bytes of its args, which are not in slice. */
+static void learn_frame(struct measuring *m, uint32_t i, struct frame *frame, uint32_t name_bytes,
+	uint32_t brief_args, uint32_t whole_args)
 {
-	struct more *more = &m->more[whole->event->look];
-	uint8_t of = (uint8_t)(IS_KNOWN | (cut->args.len_bytes ? HAS_BRIEF : 0) |
-			       (whole->args.len_bytes ? HAS_WHOLE : 0));
-	int64_t args_bytes = (int64_t)whole->args.len_bytes - cut->args.len_bytes;
+	struct ifp_sink_slice slice = ifp_element_outline(m->scene, i), cut = slice;
 
-	if (more->of != of || !whole->event->look)
-		*more = (struct more){
-			slice_bytes(m->to, whole, IFP_LEVEL_FULL) - brief - args_bytes, of};
-	return more->bytes + args_bytes;
+	cut.name.len_bytes = name_bytes;
+	cut.args.len_bytes = brief_args;
+	cut.extra = (struct ifp_str){0};
+	slice.args.len_bytes = whole_args;
+	frame->brief = slice_bytes(m->to, &cut, IFP_LEVEL_FULL) - brief_args;
+	frame->more = slice_bytes(m->to, &slice, IFP_LEVEL_FULL) - whole_args - frame->brief;
+	frame->brief -= m->to->sink->ops->times_bytes(slice.start_ns, slice.dur_ns);
 }
 
 /* The same of an event for a sink to which of texts only lengths count. */
-static int outlined_bytes(
-	struct measuring *m, uint32_t i, uint16_t shown, int64_t *brief, int64_t *full)
+static int outlined_bytes(struct measuring *m, uint32_t i, int64_t *brief, int64_t *full)
 {
-	struct ifp_sink_slice slice = ifp_element_outline(m->scene, i), cut = slice;
-	int err = ifp_outlines_of(
-		&m->outlines, slice.event, &cut.name.len_bytes, &cut.args.len_bytes);
+	const struct ifp_slice *slice = &m->scene->slices.items[i];
+	const struct ifp_timed_event *timed = &m->scene->view.loaded.events[slice->event];
+	struct frame *frame = &m->frames[timed->look];
+	uint32_t name_bytes, brief_args;
+	uint32_t whole_args = timed->args_bytes ? timed->args_bytes : timed->event.args.len_bytes;
+	int err = ifp_outlines_of(&m->outlines, timed, &name_bytes, &brief_args);
+	uint8_t of = IS_KNOWN;
 
 	if (err)
 		return err;
-	cut.extra = (struct ifp_str){0};
-	slice.args.len_bytes = slice.event->args_bytes ? slice.event->args_bytes
-						       : slice.event->event.args.len_bytes;
-	*brief = slice_bytes(m->to, &cut, shown);
-	*full = *brief + more_bytes(m, &cut, &slice, *brief);
+	of |= (brief_args ? HAS_BRIEF : 0) | (whole_args ? HAS_WHOLE : 0);
+	if (frame->of != of || !timed->look)
+		learn_frame(m, i, frame, name_bytes, brief_args, whole_args);
+	frame->of = of;
+	*brief = frame->brief + brief_args +
+		 m->to->sink->ops->times_bytes(slice->start_ns, slice->dur_ns);
+	*full = *brief + frame->more + whole_args - brief_args;
 	return 0;
 }
 
@@ -205,7 +222,7 @@ static int measure_slice(struct measuring *m, uint32_t i)
 	if (shown == IFP_LEVEL_NEVER)
 		return 0;
 	if (m->to->sink->lean && m->scene->slices.items[i].event != IFP_SLICE_NONE)
-		err = outlined_bytes(m, i, shown, &brief, &full);
+		err = outlined_bytes(m, i, &brief, &full);
 	else
 		described_bytes(m, i, shown, &brief, &full);
 	if (err)
@@ -255,14 +272,15 @@ static void measure_flows(struct measuring *m)
 int ifp_measure_scene(struct ifp_measure *measure, struct ifp_scene *scene, uint32_t rank_order)
 {
 	IFP_CLEANUP(measuring_free)
-	struct measuring m = {measure, scene, rank_order, {0}, {0}, NULL};
+	struct measuring m = {.to = measure, .scene = scene, .rank_order = rank_order};
 	int err = ifp_fold_limits_find(scene, &m.limits);
 
 	if (!err)
 		err = ifp_outlines_begin(&scene->view.loaded, &m.outlines);
-	m.more = calloc(scene->view.loaded.look_count + 1u, sizeof(*m.more));
-	if (!err && !m.more)
-		err = ifp_fail(-ENOMEM, "measure %u looks", scene->view.loaded.look_count);
+	m.frames = calloc(scene->view.loaded.look_count + 1u, sizeof(*m.frames));
+	m.folds = calloc(m.limits.count + 1, sizeof(*m.folds));
+	if (!err && (!m.frames || !m.folds))
+		err = ifp_fail(-ENOMEM, "measure %u slices", scene->slices.count);
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < scene->view.lanes.count; i++)

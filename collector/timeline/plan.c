@@ -4,26 +4,11 @@
 #include <errno.h>
 #include <stdbool.h>
 
-static void add(struct ifp_size *to, struct ifp_size size)
-{
-	to->bytes += size.bytes;
-	to->events += size.events;
-}
-
-void ifp_plan_add(struct ifp_plan *plan, uint16_t first, uint16_t end, struct ifp_size size)
-{
-	if (first >= end)
-		return;
-	add(&plan->steps[first], size);
-	if (end < IFP_LEVEL_COUNT)
-		add(&plan->steps[end], (struct ifp_size){-size.bytes, -size.events});
-}
-
 void ifp_plan_merge(struct ifp_plan *plan, const struct ifp_plan *other)
 {
-	add(&plan->always, other->always);
+	ifp_size_add(&plan->always, other->always);
 	for (unsigned int i = 0; i < IFP_LEVEL_COUNT; i++)
-		add(&plan->steps[i], other->steps[i]);
+		ifp_size_add(&plan->steps[i], other->steps[i]);
 }
 
 static bool fits(struct ifp_size size, const struct ifp_budget *budget)
@@ -39,7 +24,7 @@ int ifp_plan_choose(const struct ifp_plan *plan, const struct ifp_budget *budget
 	int err = -E2BIG;
 
 	for (uint16_t i = 0; i < IFP_LEVEL_COUNT; i++) {
-		add(&total, plan->steps[i]);
+		ifp_size_add(&total, plan->steps[i]);
 		if (total.bytes < least.bytes)
 			least.bytes = total.bytes;
 		if (total.events < least.events)

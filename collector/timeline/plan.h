@@ -24,7 +24,23 @@ struct ifp_plan {
 	struct ifp_size steps[IFP_LEVEL_COUNT]; /* what a level takes more than the one before */
 };
 
-void ifp_plan_add(struct ifp_plan *plan, uint16_t first, uint16_t end, struct ifp_size size);
+static inline void ifp_size_add(struct ifp_size *to, struct ifp_size size)
+{
+	to->bytes += size.bytes;
+	to->events += size.events;
+}
+
+/* An element that is there from level first up to, not including, end. */
+static inline void ifp_plan_add(
+	struct ifp_plan *plan, uint16_t first, uint16_t end, struct ifp_size size)
+{
+	if (first >= end)
+		return;
+	ifp_size_add(&plan->steps[first], size);
+	if (end < IFP_LEVEL_COUNT)
+		ifp_size_add(&plan->steps[end], (struct ifp_size){-size.bytes, -size.events});
+}
+
 void ifp_plan_merge(struct ifp_plan *plan, const struct ifp_plan *other);
 
 /*

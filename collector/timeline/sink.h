@@ -121,6 +121,8 @@ struct ifp_sink_ops {
 	uint64_t (*lane_bytes)(const struct ifp_sink *sink, const struct ifp_sink_lane *lane);
 	uint64_t (*slice_bytes)(const struct ifp_sink *sink, const struct ifp_sink_slice *slice,
 		struct ifp_once *once);
+	/* Lean sinks: what of slice_bytes() depends on the times. */
+	int64_t (*times_bytes)(int64_t start_ns, int64_t dur_ns);
 	uint64_t (*moment_bytes)(const struct ifp_sink *sink, const struct ifp_sink_moment *moment,
 		struct ifp_once *once);
 	uint64_t (*flow_bytes)(const struct ifp_sink *sink, const struct ifp_sink_flow *flow,
@@ -142,7 +144,8 @@ struct ifp_sink {
 	const char *label, *label_of_all;
 	/*
 	 * Takes the args from the elements alone: those of slice->event may be missing. Of texts,
-	 * slice_bytes() looks at the lengths only, and counts every further byte of args as one.
+	 * slice_bytes() looks at the lengths only, counts every further byte of args as one, and
+	 * gives nothing to once.
 	 */
 	bool lean;
 	/*

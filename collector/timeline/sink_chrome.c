@@ -283,6 +283,11 @@ static uint64_t slice_bytes(
 	return ifp_chrome_element_bytes(&element);
 }
 
+static int64_t times_bytes(int64_t start_ns, int64_t dur_ns)
+{
+	return (int64_t)(ifp_chrome_us_bytes(start_ns, 0) + ifp_chrome_us_bytes(dur_ns, 0));
+}
+
 static uint64_t moment_bytes(
 	const struct ifp_sink *sink, const struct ifp_sink_moment *moment, struct ifp_once *once)
 {
@@ -398,6 +403,7 @@ static const struct ifp_sink_ops ops = {
 	.rank_bytes = rank_bytes,
 	.lane_bytes = lane_bytes,
 	.slice_bytes = slice_bytes,
+	.times_bytes = times_bytes,
 	.moment_bytes = moment_bytes,
 	.flow_bytes = flow_bytes,
 	.frame_bytes = frame_bytes,

@@ -148,7 +148,7 @@ static uint64_t number_bytes(int64_t value)
 			 : ifp_decimal_digits((uint64_t)value);
 }
 
-static uint64_t us_bytes(int64_t ns, int64_t zero_ns)
+uint64_t ifp_chrome_us_bytes(int64_t ns, int64_t zero_ns)
 {
 	uint64_t absolute =
 		ns < zero_ns ? (uint64_t)zero_ns - (uint64_t)ns : (uint64_t)ns - (uint64_t)zero_ns;
@@ -161,7 +161,8 @@ static uint64_t us_bytes(int64_t ns, int64_t zero_ns)
 uint64_t ifp_chrome_element_bytes(const struct ifp_chrome_element *element)
 {
 	uint64_t bytes = KEY_BYTES(",\n{\"ph\":\"X\",\"name\":\"\",\"pid\":,\"tid\":,\"ts\":}") +
-			 element->name.len_bytes + us_bytes(element->start_ns, element->zero_ns);
+			 element->name.len_bytes +
+			 ifp_chrome_us_bytes(element->start_ns, element->zero_ns);
 
 	if (element->category.len_bytes)
 		bytes += KEY_BYTES(",\"cat\":\"\"") + element->category.len_bytes;
@@ -170,7 +171,7 @@ uint64_t ifp_chrome_element_bytes(const struct ifp_chrome_element *element)
 	bytes += element->tid_text.len_bytes ? element->tid_text.len_bytes
 					     : number_bytes(element->tid);
 	if (element->phase == 'X')
-		bytes += KEY_BYTES(",\"dur\":") + us_bytes(element->dur_ns, 0);
+		bytes += KEY_BYTES(",\"dur\":") + ifp_chrome_us_bytes(element->dur_ns, 0);
 	if (element->has_id)
 		bytes += KEY_BYTES(",\"id\":") + ifp_decimal_digits(element->id);
 	if (element->args.len_bytes)

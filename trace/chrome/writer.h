@@ -47,6 +47,8 @@ void ifp_chrome_writer_add(
 
 /* What the element takes, exactly; of texts only the lengths are looked at. */
 uint64_t ifp_chrome_element_bytes(const struct ifp_chrome_element *element);
+/* ... of that a time alone: a start, or a duration from 0. */
+uint64_t ifp_chrome_us_bytes(int64_t ns, int64_t zero_ns);
 
 /* Bytes of JSON so far, before compression. */
 uint64_t ifp_chrome_writer_bytes(const struct ifp_chrome_writer *writer);
