@@ -23,13 +23,18 @@ static inline int ifp_look_notes_begin(uint32_t look_count, struct ifp_look_note
 	return notes->items ? 0 : ifp_fail(-ENOMEM, "no memory for %u looks", look_count);
 }
 
-/* Where the event's number is. Look 0 has none: it is not known, whatever was noted. */
+/* Where a look's number is. Look 0 has none: it is not known, whatever was noted. */
+static inline uint32_t *ifp_look_note_at(const struct ifp_look_notes *notes, uint32_t look)
+{
+	if (!look)
+		notes->items[0] = 0;
+	return &notes->items[look];
+}
+
 static inline uint32_t *ifp_look_note(
 	const struct ifp_look_notes *notes, const struct ifp_timed_event *timed)
 {
-	if (!timed->look)
-		notes->items[0] = 0;
-	return &notes->items[timed->look];
+	return ifp_look_note_at(notes, timed->look);
 }
 
 static inline void ifp_look_notes_free(struct ifp_look_notes *notes)

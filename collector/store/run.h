@@ -93,12 +93,13 @@ int64_t ifp_run_drift_ppm(const struct ifp_run *run);
  * known.
  */
 struct ifp_timed_event {
-	struct ifp_event event;
+	/* In front what is looked at most: with the kind it fits a line of the cache. */
 	int64_t start_ns; /* ifp_global_ns minus the run's base */
 	int64_t dur_ns;
 	uint32_t look;
 	uint32_t args_at;    /* opaque */
 	uint32_t args_bytes; /* of args that are not in event (ifp_rank_events_args()); mostly 0 */
+	struct ifp_event event;
 };
 
 /*

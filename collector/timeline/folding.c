@@ -97,12 +97,12 @@ static void enter(struct ifp_folding *f, uint32_t i)
 /* The number of the slice's name in the fold. */
 static int find_name(struct ifp_folding *f, const struct ifp_slice *slice, uint32_t *out)
 {
-	const struct ifp_timed_event *timed = &f->scene->view.loaded.events[slice->event];
-	uint32_t *name = ifp_look_note(&f->names, timed);
+	uint32_t *name = ifp_look_note_at(&f->names, slice->look);
 	int err = 0;
 
 	if (!*name) {
-		err = ifp_fold_name(&f->fold, timed->event.name, name);
+		err = ifp_fold_name(
+			&f->fold, f->scene->view.loaded.events[slice->event].event.name, name);
 		++*name;
 	}
 	*out = *name - 1;

@@ -91,7 +91,6 @@ static int learn_subject(struct maker *m, const struct ifp_event *event, uint32_
 
 static int find_subject(struct maker *m, const struct ifp_slice *slice, struct ifp_node *node)
 {
-	const struct ifp_timed_event *timed;
 	uint32_t *note;
 	int err = 0;
 
@@ -100,10 +99,9 @@ static int find_subject(struct maker *m, const struct ifp_slice *slice, struct i
 		node->subject = IFP_SUBJECT_STEP;
 		return 0;
 	}
-	timed = &m->events->events[slice->event];
-	note = ifp_look_note(&m->notes, timed);
+	note = ifp_look_note_at(&m->notes, slice->look);
 	if (!*note)
-		err = learn_subject(m, &timed->event, note);
+		err = learn_subject(m, &m->events->events[slice->event].event, note);
 	if (err)
 		return err;
 	node->category = (uint16_t)((*note - 1) >> 8);

@@ -36,13 +36,10 @@ static int add_slices(struct ifp_scene *scene)
 {
 	const struct ifp_rank_events *loaded = &scene->view.loaded;
 	struct ifp_slices *slices = &scene->slices;
-	uint64_t count = 0;
 	int err = add_steps(scene);
 
-	for (uint64_t i = 0; i < loaded->count; i++)
-		count += loaded->events[i].event.kind == IFP_EVENT_SLICE;
 	if (!err)
-		err = ifp_slices_reserve(slices, count);
+		err = ifp_slices_reserve(slices, loaded->count);
 	for (uint64_t i = 0; i < loaded->count && !err; i++) {
 		const struct ifp_timed_event *timed = &loaded->events[i];
 
@@ -52,6 +49,7 @@ static int add_slices(struct ifp_scene *scene)
 				.dur_ns = timed->dur_ns,
 				.lane = scene->view.lane_of[i],
 				.event = (uint32_t)i,
+				.look = timed->look,
 			};
 	}
 	return err;

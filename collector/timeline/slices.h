@@ -18,6 +18,7 @@ struct ifp_slice {
 	int64_t start_ns, dur_ns;
 	uint32_t lane;
 	uint32_t event;	  /* index in the rank's events; IFP_SLICE_NONE = a step */
+	uint32_t look;	  /* of that event, which is far larger than a slice; 0 = not known */
 	uint32_t step;	  /* index of the step that it is, or (in analysis files) belongs to */
 	uint32_t sublane; /* IFP_SLICE_NONE: crowded, all sub-lanes are taken at that time */
 	/*
