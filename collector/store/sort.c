@@ -16,6 +16,9 @@
 /* Fewer are sorted by comparing. */
 #define LEAST_COUNT 512u
 
+/* So many that start together are put in order by moving one after the other. */
+#define FEW 16u
+
 static int compare(const void *a, const void *b)
 {
 	const struct ifp_place *left = a, *right = b;
@@ -71,15 +74,29 @@ static void count_digits(const struct ifp_place *places, uint64_t count, int64_t
 	}
 }
 
-/* Those that start together, by length. */
+static void sort_few(struct ifp_place *places, uint64_t count)
+{
+	for (uint64_t i = 1; i < count; i++) {
+		struct ifp_place place = places[i];
+		uint64_t to = i;
+
+		for (; to && compare(&places[to - 1], &place) > 0; to--)
+			places[to] = places[to - 1];
+		places[to] = place;
+	}
+}
+
+/* Those that start together, by length: mostly a slice and the arrow that begins with it. */
 static void sort_equals(struct ifp_place *places, uint64_t count)
 {
 	for (uint64_t i = 0, end; i < count; i = end) {
 		end = i + 1;
 		while (end < count && places[end].start_ns == places[i].start_ns)
 			end++;
-		if (end - i > 1)
+		if (end - i > FEW)
 			qsort(places + i, end - i, sizeof(*places), compare);
+		else
+			sort_few(places + i, end - i);
 	}
 }
 

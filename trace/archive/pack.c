@@ -54,22 +54,18 @@ void ifp_pack_free(struct ifp_pack *pack)
 }
 
 /* The slow way, up to the last bit. */
-static uint64_t get_bits_near_end(struct ifp_unpack *unpack, unsigned int count)
+static uint64_t bits_near_end(const uint8_t *bits, uint64_t at, unsigned int count)
 {
 	uint64_t value = 0;
 	unsigned int have = 0;
 
-	if (unpack->bits_len - unpack->bits_at < count) {
-		unpack->tokens.failed = true;
-		return 0;
-	}
 	while (have < count) {
-		unsigned int skip = (unsigned int)(unpack->bits_at % 8);
+		unsigned int skip = (unsigned int)(at % 8);
 		unsigned int part = 8 - skip < count - have ? 8 - skip : count - have;
-		uint64_t byte = (uint64_t)unpack->bits[unpack->bits_at / 8] >> skip;
+		uint64_t byte = (uint64_t)bits[at / 8] >> skip;
 
 		value |= (byte & ((1u << part) - 1)) << have;
-		unpack->bits_at += part;
+		at += part;
 		have += part;
 	}
 	return value;
@@ -78,19 +74,24 @@ static uint64_t get_bits_near_end(struct ifp_unpack *unpack, unsigned int count)
 /* count: 1 to 61. */
 static inline uint64_t get_bits(struct ifp_unpack *unpack, unsigned int count)
 {
-	unsigned int skip = (unsigned int)(unpack->bits_at % 8);
+	uint64_t at = unpack->bits_at, have = unpack->bits_len - at;
+	unsigned int skip = (unsigned int)(at % 8);
 	const uint8_t *from;
 	uint64_t value;
 
-	/* Nine bytes have all of them. */
-	if (unpack->bits_len - unpack->bits_at < 9 * 8)
-		return get_bits_near_end(unpack, count);
-	from = unpack->bits + unpack->bits_at / 8;
+	if (have < count) {
+		unpack->tokens.failed = true;
+		return 0;
+	}
+	unpack->bits_at += count;
+	/* Nine bytes have all of them, mostly eight do. */
+	if (have < 9 * 8)
+		return bits_near_end(unpack->bits, at, count);
+	from = unpack->bits + at / 8;
 	memcpy(&value, from, sizeof(value));
 	value = le64toh(value) >> skip;
-	if (skip)
+	if (skip + count > 64)
 		value |= (uint64_t)from[8] << (64 - skip);
-	unpack->bits_at += count;
 	return value & ((UINT64_C(1) << count) - 1);
 }
 
@@ -117,7 +118,7 @@ uint64_t ifp_unpack_get(struct ifp_unpack *unpack)
 void ifp_unpack_series(struct ifp_unpack *unpack, uint64_t *values, uint32_t count)
 {
 	const uint8_t *tokens = ifp_cursor_bytes(&unpack->tokens, count);
-	/* The numbers may not alias it: it stays in registers. */
+	/* Nobody else knows it: it stays in registers. */
 	struct ifp_unpack in = *unpack;
 
 	for (uint32_t i = 0; i < count; i++)
