@@ -11,6 +11,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* What to do where a program has ended before its window. */
+#define EARLIER " (--warmup 0 and fewer --steps let a window begin and end earlier)"
+
 #define MAX_STEP_LISTS 8u /* ranks that have other steps than those before them */
 
 /* Pads what was appended since start to a column's width; at least one blank follows. */
@@ -209,9 +212,13 @@ static void append_attempt(struct ifp_buf *out, const struct ifp_run *run, uint3
 		ifp_buf_printf(out, "steps %" PRIu64 " to %" PRIu64 ", ",
 			ifp_document_get_count(good, "first_step"),
 			ifp_document_get_count(good, "last_step"));
-	ifp_words_count(out, events, "event");
-	ifp_buf_append_text(out, " of ");
-	ifp_words_count(out, ranks, "rank");
+	if (ranks) {
+		ifp_words_count(out, events, "event");
+		ifp_buf_append_text(out, " of ");
+		ifp_words_count(out, ranks, "rank");
+	} else {
+		ifp_buf_append_text(out, "no rank has recorded it");
+	}
 	ifp_buf_append_text(out, "\n");
 }
 
@@ -271,8 +278,9 @@ static void append_failures(struct ifp_buf *out, const struct ifp_run *run, uint
 			continue;
 		ifp_buf_append_text(out, "      ");
 		ifp_words_ranks(out, ifp_run_world(run), has_failed, &failures);
-		ifp_buf_printf(out, ": %s%s%s\n", outcome ? outcome : "not known",
-			reason && *reason ? ": " : "", reason ? reason : "");
+		ifp_buf_printf(out, ": %s%s%s%s\n", outcome ? outcome : "not known",
+			reason && *reason ? ": " : "", reason ? reason : "",
+			outcome && !strcmp(outcome, "ended") ? EARLIER : "");
 	}
 }
 

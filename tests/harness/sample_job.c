@@ -126,9 +126,11 @@ static int append_documents(struct writer *w, uint32_t rank, struct ifp_buf *pay
 
 	ifp_buf_printf(payload,
 		"{\"window\":0,\"attempt\":0,\"kind\":\"steps\",\"asked_first\":1,"
-		"\"asked_count\":%u,\"outcome\":\"recorded\",\"first_step\":1,\"last_step\":%u,"
-		"\"events\":%u,\"reason\":\"\"}",
-		w->job->steps, w->job->steps, w->job->steps * 3);
+		"\"asked_count\":%u,%s\"first_step\":1,\"last_step\":%u,\"events\":%u}",
+		w->job->steps,
+		w->job->ended_early ? "\"outcome\":\"ended\",\"reason\":\"the program ended\","
+				    : "\"outcome\":\"recorded\",\"reason\":\"\",",
+		w->job->steps, w->job->steps * 3);
 	err = append(w, IFP_FRAME_WINDOW, rank, 0, payload);
 	ifp_buf_printf(payload,
 		"{\"rows\":[{\"what\":\"marks-dropped\",\"count\":\"%u\",\"why\":\"a ring was "

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SAMPLE_ALL_RANKS UINT32_MAX
@@ -15,6 +16,7 @@ struct sample_job {
 	int64_t slow_ns;    /* that this rank loses before the first collective of each step */
 	uint32_t only_rank; /* SAMPLE_ALL_RANKS, or: only this rank's frames, as in a spool */
 	const char *job;    /* its name */
+	bool ended_early;   /* no rank has recorded its window */
 };
 
 /* Events that the archive holds of each rank. */

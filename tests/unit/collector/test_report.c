@@ -164,6 +164,20 @@ static void text_lists_ranks_windows_and_ledger(void **state)
 	assert_non_null(strstr(text, "      marks-dropped 1, rank 0: a ring was full\n"));
 }
 
+static void a_window_that_nobody_recorded_says_what_to_do(void **state)
+{
+	struct fixture *f = *state;
+	IFP_CLEANUP_BUF struct ifp_buf out = {0};
+
+	open_job(f, (struct sample_job){.ranks = 2, .steps = 6, .ended_early = true});
+	ifp_report_text(&f->report, &out);
+	ifp_buf_append_u8(&out, 0);
+	assert_non_null(strstr((const char *)out.data,
+		"   0  attempt 1: no rank has recorded it\n"
+		"      ranks 0, 1: ended: the program ended (--warmup 0 and fewer --steps let a "
+		"window begin and end earlier)\n"));
+}
+
 static void equal_rows_of_the_ledger_become_one_line(void **state)
 {
 	static const struct ifp_ledger_row rows[] = {
@@ -222,6 +236,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nobody_is_null_in_json, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			text_lists_ranks_windows_and_ledger, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_window_that_nobody_recorded_says_what_to_do, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			equal_rows_of_the_ledger_become_one_line, setup, teardown),
 		cmocka_unit_test_setup_teardown(both_reports_are_written_whole, setup, teardown),
