@@ -288,7 +288,7 @@ static int align_rank(struct aligner *a, uint32_t rank, uint32_t level)
 
 	if (err || a->count < LEAST_READINGS)
 		return err;
-	err = ifp_trend_fit(a->readings, a->count, &aligned->trend);
+	err = ifp_trend_fit_roughly(a->readings, a->count, &aligned->trend);
 	if (err)
 		return err;
 	find_sides(a, rank);

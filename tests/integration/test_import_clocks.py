@@ -24,6 +24,8 @@ STEPS = [DATA / "ddp-steps.rank0.json.gz", DATA / "ddp-steps.rank1.json.gz"]
 WHERE = os.environ.get("INFPROF_TRACES")
 WHOLE = [pathlib.Path(WHERE or ".") / f"ddp-straggler.rank{rank}.pt.trace.json.gz"
          for rank in (0, 1)]
+OTHER = [next(iter(pathlib.Path(WHERE or ".").glob(f"ondemand.rank{rank}_*.json.gz")), None)
+         for rank in (0, 1)]
 SKIP = unittest.skipUnless(WHERE, "INFPROF_TRACES is not set: the whole recording is not here")
 SECOND = 10**9
 
@@ -41,7 +43,8 @@ class Aligned(Merge):
         """The path of a trace as another clock would have given it, and that clock."""
         trace = shift_trace.load(path)
         if clock.pop("collectives_only", False):
-            trace["traceEvents"] = [e for e in trace["traceEvents"] if shift_trace.kept(e)]
+            trace["traceEvents"] = [e for e in trace["traceEvents"] if shift_trace.kept(e)
+                                    and "Broadcast" not in e["name"]]
         clock = shift_trace.Clock(trace, **clock)
         shift_trace.rewrite(trace, clock)
         shift_trace.dump(trace, self.folder / name)
@@ -66,41 +69,58 @@ class Aligned(Merge):
         ours = [e for e in placed if ranks.get(e["pid"], "").startswith("rank 0")]
         return stamps[0] - ends(ours)[0]
 
-    def worst(self, paths, **clock):
-        """By how much the found differs from what was injected, at the worst collective, in ns."""
-        only = clock.get("collectives_only", False)
-        first, _ = self.changed("rank0.json.gz", paths[0], collectives_only=only)
-        plain, _ = self.changed("plain.json.gz", paths[1], collectives_only=only)
-        moved, clock = self.changed("moved.json.gz", paths[1], **clock)
-        before, after = self.offsets(first, plain), self.offsets(first, moved)
-        injected = [clock.offset(end) for end in ends(shift_trace.load(plain)["traceEvents"])]
-        return max(abs(a - b - i) for b, a, i in zip(before, after, injected, strict=True))
+    def worst(self, paths, *clocks, collectives_only=False):
+        """
+        By how much the found differs from what was injected, at the worst collective, in ns; one
+        number for each clock.
+        """
+        first, _ = self.changed("rank0.json.gz", paths[0], collectives_only=collectives_only)
+        plain, _ = self.changed("plain.json.gz", paths[1], collectives_only=collectives_only)
+        moments = ends(shift_trace.load(plain)["traceEvents"])
+        before, worst = self.offsets(first, plain), []
+        for clock in clocks:
+            moved, clock = self.changed("moved.json.gz", plain, **clock)
+            after = self.offsets(first, moved)
+            injected = [clock.offset(moment) for moment in moments]
+            worst.append(max(abs(a - b - i)
+                             for b, a, i in zip(before, after, injected, strict=True)))
+        return worst
+
+    def sweep(self, paths, places):
+        """The same with a shift, a drift, and a step behind each of these collectives; sorted."""
+        clocks = [{"shift": -SECOND, "ppm": 500, "step": 5_000_000, "after": after}
+                  for after in places]
+        worst = sorted(self.worst(paths, *clocks, collectives_only=True))
+        print(f"{len(worst)} places, {sum(ns <= 1000 for ns in worst)} of them below 1 us: median "
+              f"{worst[len(worst) // 2]} ns, most {worst[-1]} ns", file=sys.stderr)
+        return worst
 
     def test_a_shift_is_found_to_the_nanosecond(self):
-        self.assertLessEqual(self.worst(STEPS, shift=137 * SECOND + 123456789), 1)
-        self.assertLessEqual(self.worst(STEPS, shift=-3), 1)
+        self.assertLessEqual(max(self.worst(
+            STEPS, {"shift": 137 * SECOND + 123456789}, {"shift": -3})), 1)
 
     def test_a_drift_is_found(self):
-        self.assertLessEqual(self.worst(STEPS, ppm=500), 10)
-        self.assertLessEqual(self.worst(STEPS, ppm=-500), 10)
+        self.assertLessEqual(max(self.worst(STEPS, {"ppm": 500}, {"ppm": -500})), 10)
 
     def test_shift_drift_and_step_are_found_to_a_microsecond(self):
-        self.assertLessEqual(
-            self.worst(STEPS, shift=137 * SECOND, ppm=500, step=5_000_000, after=22), 1000)
+        clock = {"shift": 137 * SECOND, "ppm": 500, "step": 5_000_000, "after": 22}
+        self.assertLessEqual(self.worst(STEPS, clock)[0], 1000)
+
+    def test_wherever_the_step_is_it_is_found(self):
+        """A step costs one more unknown: the fewer operations on a side, the less exactly."""
+        worst = self.sweep(STEPS, range(4, 41, 4))
+        self.assertGreaterEqual(sum(ns <= 1000 for ns in worst), 6)
+        self.assertLessEqual(worst[-1], 3000)
 
     @SKIP
-    def test_shift_drift_and_step_of_the_whole_recording(self):
-        self.assertLessEqual(self.worst(WHOLE, shift=137 * SECOND, ppm=500, step=5_000_000,
-                                        after=22, collectives_only=True), 1000)
+    def test_in_the_whole_recording_it_is_found_to_a_microsecond_nearly_everywhere(self):
+        worst = self.sweep(WHOLE, range(4, 71))
+        self.assertGreaterEqual(sum(ns <= 1000 for ns in worst), 64)
+        self.assertLessEqual(worst[-1], 1500)
 
     @SKIP
-    def test_wherever_the_step_is_it_is_found_to_two_microseconds(self):
-        """A step costs one more unknown: the fewer small operations on a side, the less exactly."""
-        for after in (5, 22, 39, 63):
-            with self.subTest(after=after):
-                self.assertLessEqual(self.worst(
-                    WHOLE, shift=-SECOND, ppm=500, step=5_000_000 if after % 2 else 700_000,
-                    after=after, collectives_only=True), 2000)
+    def test_in_another_recording_it_is_found_to_a_microsecond_everywhere(self):
+        self.assertLessEqual(self.sweep(OTHER, range(4, 72))[-1], 1000)
 
     def test_the_report_tells_offset_rate_sigma_and_bound(self):
         """Both ranks ran on one host, so the offset is what was injected."""

@@ -24,7 +24,7 @@ struct tally {
 	uint32_t looks, violations;
 	uint32_t within_three_sigma;
 	uint32_t steps, steps_found;
-	double error_over_bound, log_bound;
+	double error_over_bound, log_bound, log_error;
 };
 
 /* What is told of operations that do not wait for all. */
@@ -57,6 +57,7 @@ static void look_at_rank(const struct ifp_sim *sim, const struct ifp_clock_solut
 		tally->within_three_sigma += (double)error_ns <= 3 * at.sigma_ns;
 		tally->error_over_bound += (double)error_ns / (double)bound_ns;
 		tally->log_bound += log((double)bound_ns);
+		tally->log_error += log(fmax((double)error_ns, 1));
 	}
 }
 
@@ -169,21 +170,26 @@ static void run_job(const struct job *job, struct tally *tally)
 	tally->jobs++;
 }
 
-/* The geometric mean: a few are as large as a clock was set by. */
+/* The geometric means: a few are as large as a clock was set by. */
 static double typical_bound_ns(const struct tally *tally)
 {
 	return exp(tally->log_bound / tally->looks);
+}
+
+static double typical_error_ns(const struct tally *tally)
+{
+	return exp(tally->log_error / tally->looks);
 }
 
 static void print_tally(const struct tally *tally)
 {
 	printf("%u jobs, %u ranks, %u not aligned; %u moments, %u outside the bound, %.2f %% "
 	       "within "
-	       "three sigma, error / bound %.3f; %u steps, %u found; bound %.1f us\n",
+	       "three sigma, error / bound %.3f; %u steps, %u found; error %.2f, bound %.1f us\n",
 		tally->jobs, tally->ranks, tally->unaligned, tally->looks, tally->violations,
 		100.0 * tally->within_three_sigma / tally->looks,
 		tally->error_over_bound / tally->looks, tally->steps, tally->steps_found,
-		typical_bound_ns(tally) / US);
+		typical_error_ns(tally) / US, typical_bound_ns(tally) / US);
 }
 
 static void run_jobs(uint64_t jobs, double wander_ppm, bool some_do_not_wait, struct tally *tally)
