@@ -13,6 +13,7 @@ void ifp_clock_converter_init(
 	struct ifp_clock_converter *converter, const struct ifp_clock_map *map)
 {
 	converter->map = map;
+	converter->moves = ifp_clock_map_moves(map);
 	for (int domain = 0; domain < IFP_CLOCK_DOMAIN_MAX; domain++)
 		for (uint32_t i = 0; i < IFP_CONVERTER_CELLS; i++)
 			converter->cells[domain][i].number = INT64_MIN; /* no stamp has it */
@@ -36,9 +37,9 @@ void ifp_clock_converter_fill(const struct ifp_clock_converter *converter,
 	*cell = (struct ifp_clock_cell){.number = number, .rise_ns = -1};
 	if (is_far(first))
 		return;
-	from = ifp_clock_map_global(map, domain, first).ns;
-	to = ifp_clock_map_global(map, domain, first + CELL).ns;
-	middle = ifp_clock_map_global(map, domain, first + CELL / 2).ns;
+	from = ifp_clock_map_line(map, domain, first).ns;
+	to = ifp_clock_map_line(map, domain, first + CELL).ns;
+	middle = ifp_clock_map_line(map, domain, first + CELL / 2).ns;
 	if (is_far(from) || is_far(to) || is_far(middle) || to < from || to - from > 2 * CELL)
 		return;
 	if (llabs(middle - from - (to - from) / 2) > 1)

@@ -96,26 +96,25 @@ static int make_track(const struct ifp_aligned_rank *aligned, struct ifp_track *
 	return 0;
 }
 
-/* The largest within the pieces, of which the first and the last reach to the trace's ends. */
-static void find_quiet(
+/* The pieces, of which the first and the last reach to the trace's ends. */
+static int find_quiet(
 	const struct ifp_trend *trend, int64_t from_ns, int64_t to_ns, struct ifp_clock_node *node)
 {
-	const struct ifp_track *track = &node->track;
+	struct ifp_clock_stretch *quiet = calloc(trend->count, sizeof(*quiet));
 	int64_t first_ns = from_ns;
 
+	if (!quiet)
+		return -ENOMEM;
 	for (uint32_t i = 0; i < trend->count; i++) {
-		int64_t end_ns = i + 1 == trend->count ? to_ns : trend->points[i].at_ns, bound_ns;
-		double sigma_ns;
+		int64_t end_ns = i + 1 == trend->count ? to_ns : trend->points[i].at_ns;
 
 		if (!ends_piece(trend, i))
 			continue;
-		bound_ns = ifp_track_bound_max(track, first_ns, end_ns);
-		sigma_ns = ifp_track_sigma_max(track, first_ns, end_ns);
-		if (bound_ns > node->quiet_bound_ns)
-			node->quiet_bound_ns = bound_ns;
-		node->quiet_sigma_ns = fmax(sigma_ns, node->quiet_sigma_ns);
+		quiet[node->quiet_count++] = (struct ifp_clock_stretch){first_ns, end_ns};
 		first_ns = i + 1 < trend->count ? trend->points[i + 1].at_ns : 0;
 	}
+	node->quiet = quiet;
+	return 0;
 }
 
 /* Limits that nothing has narrowed on one side are no certificate. */
@@ -139,7 +138,8 @@ static int place(
 	/* until now these were stamps of the trace */
 	lines->first_raw_ns = ifp_lines_raw(lines, IFP_CLOCK_REALTIME, lines->first_raw_ns);
 	lines->last_raw_ns = ifp_lines_raw(lines, IFP_CLOCK_REALTIME, lines->last_raw_ns);
-	find_quiet(&aligned->trend, lines->first_raw_ns, lines->last_raw_ns, node);
+	if (find_quiet(&aligned->trend, lines->first_raw_ns, lines->last_raw_ns, node))
+		return -ENOMEM;
 	node->method = IFP_CLOCK_COLLECTIVES;
 	node->epochs = aligned->instances;
 	solution->nodes[0].method = IFP_CLOCK_SHARED;
@@ -148,15 +148,15 @@ static int place(
 	return 0;
 }
 
-int ifp_imported_solve(struct ifp_clock_solution *solution, const struct ifp_clock_rank *ranks)
+int ifp_imported_solve(struct ifp_clock_solution *solution, const struct ifp_clock_rank *ranks,
+	struct ifp_instances *instances)
 {
-	IFP_CLEANUP(ifp_instances_free) struct ifp_instances instances = {0};
 	struct ifp_aligned_rank *aligned = calloc(solution->rank_count, sizeof(*aligned));
-	int err = aligned ? ifp_instances_match(ranks, solution->rank_count, &instances) : -ENOMEM;
+	int err = aligned ? ifp_instances_match(ranks, solution->rank_count, instances) : -ENOMEM;
 
 	if (!err)
 		err = ifp_collectives_align(
-			&instances, solution->rank_count, solution->reference, aligned);
+			instances, solution->rank_count, solution->reference, aligned);
 	for (uint32_t r = 0; r < solution->rank_count && !err; r++) {
 		if (aligned[r].aligned && is_certified(&aligned[r]))
 			err = place(solution, &aligned[r], r);

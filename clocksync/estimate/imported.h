@@ -6,7 +6,12 @@
  */
 #pragma once
 
+#include "clocksync/estimate/instances.h"
 #include "clocksync/estimate/solution.h"
 
-/* For a solution whose reference is unmeasured: sets what it can align. -ENOMEM only. */
-int ifp_imported_solve(struct ifp_clock_solution *solution, const struct ifp_clock_rank *ranks);
+/*
+ * For a solution whose reference is unmeasured: sets what it can align. instances, empty before,
+ * are what it was aligned by, and the caller's to free, also on failure, which is -ENOMEM only.
+ */
+int ifp_imported_solve(struct ifp_clock_solution *solution, const struct ifp_clock_rank *ranks,
+	struct ifp_instances *instances);

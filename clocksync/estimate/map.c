@@ -83,6 +83,19 @@ static int64_t with_doubt(
 	return sum > INT64_MAX ? INT64_MAX : (int64_t)sum;
 }
 
+ifp_global_ns ifp_clock_map_line(
+	const struct ifp_clock_map *map, enum ifp_clock_domain domain, int64_t stamp)
+{
+	int64_t local_ns = limited(ifp_clock_map_local(map, domain, stamp).ns);
+
+	return (ifp_global_ns){local_ns - ifp_track_line(map->track, local_ns)};
+}
+
+const struct ifp_moves *ifp_clock_map_moves(const struct ifp_clock_map *map)
+{
+	return map->track->moves.count ? &map->track->moves : NULL;
+}
+
 int64_t ifp_clock_map_bound_ns(const struct ifp_clock_map *map, ifp_global_ns at)
 {
 	if (map->summary.method == IFP_CLOCK_UNALIGNED)
@@ -155,6 +168,11 @@ struct ifp_clock_epoch ifp_clock_map_at(const struct ifp_clock_map *map, ifp_glo
 struct ifp_clock_summary ifp_clock_map_summary(const struct ifp_clock_map *map)
 {
 	return map->summary;
+}
+
+struct ifp_clock_repairs ifp_clock_map_repairs(const struct ifp_clock_map *map)
+{
+	return map->repairs;
 }
 
 bool ifp_clock_map_same_clock(const struct ifp_clock_map *a, const struct ifp_clock_map *b)

@@ -49,6 +49,7 @@ struct ifp_clock_rank {
 };
 
 struct ifp_clock_map;
+struct ifp_moves;
 struct ifp_clock_solution;
 
 /*
@@ -126,9 +127,34 @@ struct ifp_clock_summary {
 	 * when unaligned. Aligned from collectives: but for the time between two of them in which
 	 * the wall clock was set. */
 	int64_t bound_ns;
-	double sigma_ns;	/* largest over the run; INFINITY when unaligned */
+	double sigma_ns; /* largest over the run; INFINITY when unaligned */
 	struct ifp_clock_calls calls_left_out;
 	int64_t realtime_steps; /* jumps of REALTIME against RAW seen in the tuples */
 };
 
 struct ifp_clock_summary ifp_clock_map_summary(const struct ifp_clock_map *map);
+
+/*
+ * Nobody leaves an operation before those whom it waits for have come. A clock by whose line it
+ * looks otherwise is moved later there, inside of its certified region (docs/clocksync.md): offsets
+ * and bounds are those of the moved clock. Told of the first rank that reads a clock; 0 for the
+ * others.
+ */
+struct ifp_clock_repairs {
+	uint64_t exits;		 /* ends of operations that others were waited for in */
+	uint64_t repaired;	 /* of them: that lay too early, and no longer do */
+	uint64_t left;		 /* of them: that lie too early still, as there was no room */
+	int64_t largest_ns;	 /* move */
+	int64_t largest_left_ns; /* by which an end lies too early still */
+	int64_t stretch_ns;	 /* of time that is moved, together */
+};
+
+struct ifp_clock_repairs ifp_clock_map_repairs(const struct ifp_clock_map *map);
+
+/*
+ * For many stamps at once (converter.h): a stamp by the line alone, without moves, and what moves
+ * make of that. NULL where nothing is moved.
+ */
+ifp_global_ns ifp_clock_map_line(
+	const struct ifp_clock_map *map, enum ifp_clock_domain domain, int64_t stamp);
+const struct ifp_moves *ifp_clock_map_moves(const struct ifp_clock_map *map);

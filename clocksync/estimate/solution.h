@@ -15,6 +15,11 @@ struct ifp_clock_map {
 	/* Of the rank's clock, and of the reference's; NULL = nobody was suspended. */
 	const struct ifp_clock_gaps *gaps, *reference_gaps;
 	struct ifp_clock_summary summary;
+	struct ifp_clock_repairs repairs;
+};
+
+struct ifp_clock_stretch {
+	int64_t from_ns, to_ns; /* job time by the line */
 };
 
 /* A clock that one rank or several read. */
@@ -25,9 +30,9 @@ struct ifp_clock_node {
 	enum ifp_clock_method method;
 	bool over_mpi;
 	uint32_t epochs;
-	/* IFP_CLOCK_COLLECTIVES: the largest ones, but for where the clock was set. */
-	int64_t quiet_bound_ns;
-	double quiet_sigma_ns;
+	/* IFP_CLOCK_COLLECTIVES: from when to when the clock was not set. */
+	struct ifp_clock_stretch *quiet; /* owned */
+	uint32_t quiet_count;
 	struct ifp_clock_calls calls; /* left out */
 	uint32_t *exchanges; /* owned; which points of the track are exchanges, NULL = all */
 	uint32_t exchange_count;

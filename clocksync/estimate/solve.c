@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "clocksync/estimate/imported.h"
 #include "clocksync/estimate/measured.h"
+#include "clocksync/estimate/repair.h"
 #include "clocksync/estimate/world_calls.h"
 #include "core/cleanup.h"
 #include "core/error.h"
@@ -137,12 +138,13 @@ static void place_unaligned(struct ifp_clock_solution *solution)
  * Clocks of which nothing was measured are aligned by what their ranks did together. Where that
  * aligns none with the reference, the reference is not aligned either.
  */
-static int solve_unmeasured(struct ifp_clock_solution *solution, const struct ifp_clock_rank *ranks)
+static int solve_unmeasured(struct ifp_clock_solution *solution, const struct ifp_clock_rank *ranks,
+	struct ifp_instances *instances)
 {
 	if (solution->node_count < 2 || !ranks[solution->reference].unmeasured)
 		return 0;
 	solution->nodes[0].method = IFP_CLOCK_UNALIGNED;
-	return ifp_imported_solve(solution, ranks);
+	return ifp_imported_solve(solution, ranks, instances);
 }
 
 /* The largest bound and sigma while the rank was running. */
@@ -156,6 +158,11 @@ static void summarise_run(struct ifp_clock_map *map)
 	map->summary.bound_ns = ifp_track_bound_max(track, first_ns, last_ns) +
 				ifp_clock_map_doubt(map, last_ns, last_ns).doubt_ns;
 	map->summary.sigma_ns = ifp_track_sigma_max(track, first_ns, last_ns);
+}
+
+static int64_t moved(const struct ifp_track *track, int64_t line_ns)
+{
+	return line_ns + ifp_moves_at(&track->moves, line_ns);
 }
 
 /* The clock of a trace itself: from its first collective to its last, its steps left out. */
@@ -177,8 +184,18 @@ static void summarise_straightened(struct ifp_clock_map *map, const struct ifp_c
 		gained_ns += (double)((k[1].stamp - k[0].stamp) - (k[1].raw_ns - k[0].raw_ns));
 	}
 	map->summary.offset_ns = ifp_clock_map_at(map, first).offset_ns;
-	map->summary.bound_ns = node->quiet_bound_ns;
-	map->summary.sigma_ns = node->quiet_sigma_ns;
+	map->summary.bound_ns = 0;
+	map->summary.sigma_ns = 0;
+	for (uint32_t i = 0; i < node->quiet_count; i++) {
+		int64_t from_ns = moved(track, node->quiet[i].from_ns);
+		int64_t to_ns = moved(track, node->quiet[i].to_ns);
+		int64_t bound_ns = ifp_track_bound_max(track, from_ns, to_ns);
+		double sigma_ns = ifp_track_sigma_max(track, from_ns, to_ns);
+
+		map->summary.bound_ns =
+			bound_ns > map->summary.bound_ns ? bound_ns : map->summary.bound_ns;
+		map->summary.sigma_ns = fmax(sigma_ns, map->summary.sigma_ns);
+	}
 	map->summary.rate_ppm += run_ns > 0 ? gained_ns / run_ns * 1e6 : 0;
 }
 
@@ -217,6 +234,7 @@ static int solution_alloc(uint32_t count, struct ifp_clock_solution *solution)
 static int solve(const struct ifp_clock_rank *ranks, struct ifp_clock_solution *solution)
 {
 	IFP_CLEANUP_FREE struct ifp_epoch_edge *edges = NULL;
+	IFP_CLEANUP(ifp_instances_free) struct ifp_instances instances = {0};
 	uint32_t edge_count;
 
 	if (make_lines(solution, ranks))
@@ -227,9 +245,12 @@ static int solve(const struct ifp_clock_rank *ranks, struct ifp_clock_solution *
 		ifp_measured_collect(ranks, solution, &edges, &edge_count) ||
 		ifp_measured_solve(solution, edges, edge_count))
 		return -ENOMEM;
-	if (ifp_world_calls_narrow(solution, ranks) || solve_unmeasured(solution, ranks))
+	if (ifp_world_calls_narrow(solution, ranks) ||
+		solve_unmeasured(solution, ranks, &instances))
 		return -ENOMEM;
 	place_unaligned(solution);
+	if (ifp_repair_solution(solution, ranks, &instances))
+		return -ENOMEM;
 	for (uint32_t i = 0; i < solution->rank_count; i++) {
 		if (solution->gaps) {
 			solution->maps[i].gaps = &solution->gaps[i];
@@ -269,7 +290,9 @@ void ifp_clock_solution_free(struct ifp_clock_solution **solution)
 		ifp_lines_free(&s->maps[i].lines);
 	for (uint32_t i = 0; s->nodes && i < s->node_count; i++) {
 		free(s->nodes[i].track.points);
+		ifp_moves_free(&s->nodes[i].track.moves);
 		free(s->nodes[i].exchanges);
+		free(s->nodes[i].quiet);
 	}
 	ifp_clock_gaps_free(s->gaps, s->rank_count);
 	free(s->maps);

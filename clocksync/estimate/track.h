@@ -7,9 +7,12 @@
  * Around the line lies the certified region: from every point's interval the offset can move away
  * with the assumed drift at most, so at any moment it lies in all the cones that open from the
  * points. Once the points are tightened against each other, the nearest two decide. The line runs
- * inside the region: no stretch of it is steeper than the assumed drift.
+ * inside the region: no stretch of it is steeper than the assumed drift. Where causality asks for
+ * it, times are moved later than the line puts them, inside the region, too (causality.h).
  */
 #pragma once
+
+#include "clocksync/estimate/moves.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,13 +33,14 @@ struct ifp_track {
 	int64_t drift_ppm;
 	double wander; /* variance that the rate gains per second, (ns/s)^2/s: for sigma in between
 			*/
+	struct ifp_moves moves; /* owned; none while points are added or changed */
 };
 
 /* What is known at a moment. */
 struct ifp_track_state {
-	int64_t offset_ns;
+	int64_t offset_ns; /* with the move */
 	int64_t low_ns, high_ns;
-	double rate;
+	double rate; /* of the line: moves are no drift */
 	double sigma_ns;
 };
 
@@ -58,8 +62,8 @@ int64_t ifp_track_tighten(struct ifp_track *track);
 /*
  * A track with more points among its own, for what else tells of the clock: by rising time, with an
  * interval (IFP_TRACK_UNBOUNDED_NS to both sides when nothing is certified) and a sigma. At equal
- * moments its own stay. To be followed by ifp_track_tighten() and ifp_track_confine(). *out owns its
- * points and is untouched on failure, which is -ENOMEM.
+ * moments its own stay. To be followed by ifp_track_tighten() and ifp_track_confine(). *out owns
+ * its points and is untouched on failure, which is -ENOMEM.
  */
 int ifp_track_merge(const struct ifp_track *track, const struct ifp_track_point *more,
 	uint32_t count, struct ifp_track *out);
@@ -80,8 +84,9 @@ void ifp_track_join(struct ifp_track *track);
 /* Mean slope, ns of offset per ns of time; 0 with fewer than two points. */
 double ifp_track_rate(const struct ifp_track *track);
 
-/* The offset at a reading of the clock itself. */
+/* The offset at a reading of the clock itself; the line's alone, without the move. */
 int64_t ifp_track_offset(const struct ifp_track *track, int64_t local_ns);
+int64_t ifp_track_line(const struct ifp_track *track, int64_t local_ns);
 
 /* All that is known at a moment of the reference's clock. */
 struct ifp_track_state ifp_track_at(const struct ifp_track *track, int64_t global_ns);

@@ -108,9 +108,16 @@ static int64_t offset_at(const struct ifp_track *track, int64_t x, bool local)
 	return between(track, i, x, local);
 }
 
-int64_t ifp_track_offset(const struct ifp_track *track, int64_t local_ns)
+int64_t ifp_track_line(const struct ifp_track *track, int64_t local_ns)
 {
 	return offset_at(track, local_ns, true);
+}
+
+int64_t ifp_track_offset(const struct ifp_track *track, int64_t local_ns)
+{
+	int64_t offset_ns = ifp_track_line(track, local_ns);
+
+	return offset_ns - ifp_moves_at(&track->moves, local_ns - offset_ns);
 }
 
 static double rate_at(const struct ifp_track *track, uint32_t i, int64_t global_ns)
@@ -151,7 +158,7 @@ static double sigma_at(const struct ifp_track *track, uint32_t i, int64_t global
 struct ifp_track_state ifp_track_at(const struct ifp_track *track, int64_t global_ns)
 {
 	struct ifp_track_state state = {0};
-	int64_t limits[2] = {INT64_MIN, INT64_MAX};
+	int64_t limits[2] = {INT64_MIN, INT64_MAX}, line_ns;
 	uint32_t i;
 
 	if (!track->count)
@@ -160,7 +167,8 @@ struct ifp_track_state ifp_track_at(const struct ifp_track *track, int64_t globa
 	ifp_track_narrow(track->points + i, global_ns, track->drift_ppm, limits);
 	if (i + 1 < track->count)
 		ifp_track_narrow(track->points + i + 1, global_ns, track->drift_ppm, limits);
-	state.offset_ns = offset_at(track, global_ns, false);
+	line_ns = ifp_moves_origin(&track->moves, global_ns);
+	state.offset_ns = offset_at(track, line_ns, false) + (line_ns - global_ns);
 	state.low_ns = limits[0];
 	state.high_ns = limits[1];
 	state.rate = rate_at(track, i, global_ns);
@@ -208,16 +216,47 @@ static int64_t apex(int64_t end_a, int64_t end_b, int64_t length_ns, int64_t dri
 	return d < 0 ? 0 : d > length_ns ? length_ns : (int64_t)d;
 }
 
+static void take_moment(
+	const struct ifp_track *track, int64_t at_ns, const int64_t stretch_ns[2], int64_t *most)
+{
+	if (at_ns >= stretch_ns[0] && at_ns <= stretch_ns[1])
+		take_bound(track, at_ns, most);
+}
+
+/* Lifts and what they leave are steeper than the cones: the distance turns at their ends only. */
+static void take_moves(const struct ifp_track *track, const int64_t stretch_ns[2], int64_t *most)
+{
+	const struct ifp_moves *moves = &track->moves;
+	uint32_t low = 0, high = moves->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (ifp_lift_gone_ns(&moves->lifts[middle], moves->decay_ppm) < stretch_ns[0])
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < moves->count && moves->lifts[low].start_ns <= stretch_ns[1]; low++) {
+		const struct ifp_lift *lift = &moves->lifts[low];
+
+		take_moment(track, lift->start_ns + lift->from_ns, stretch_ns, most);
+		take_moment(track, lift->end_ns + lift->to_ns, stretch_ns, most);
+		take_moment(track, ifp_lift_gone_ns(lift, moves->decay_ppm), stretch_ns, most);
+	}
+}
+
 /*
  * The line is nowhere steeper than the cones, so the distance between them only grows or only
  * shrinks between the ends, the points, and the apexes of the two cones.
  */
 int64_t ifp_track_bound_max(const struct ifp_track *track, int64_t from_ns, int64_t to_ns)
 {
-	int64_t most = 0;
+	int64_t most = 0, stretch_ns[2] = {from_ns, to_ns};
 
 	take_bound(track, from_ns, &most);
 	take_bound(track, to_ns, &most);
+	take_moves(track, stretch_ns, &most);
 	for (uint32_t i = 0; i < track->count; i++) {
 		const struct ifp_track_point *a = track->points + i, *b = a + 1;
 		int64_t moments[3] = {a->global_ns, a->global_ns, a->global_ns};
@@ -228,10 +267,8 @@ int64_t ifp_track_bound_max(const struct ifp_track *track, int64_t from_ns, int6
 			moments[1] += apex(a->high_ns, b->high_ns, length, track->drift_ppm);
 			moments[2] += apex(-a->low_ns, -b->low_ns, length, track->drift_ppm);
 		}
-		for (int k = 0; k < 3; k++) {
-			if (moments[k] >= from_ns && moments[k] <= to_ns)
-				take_bound(track, moments[k], &most);
-		}
+		for (int k = 0; k < 3; k++)
+			take_moment(track, moments[k], stretch_ns, &most);
 	}
 	return most;
 }

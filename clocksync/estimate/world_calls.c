@@ -21,27 +21,15 @@
 /* A stamp is the true reading rounded down. */
 #define ROUNDING_NS 1
 
-/* One call, as the ranks of one node saw it: when the last of them came, when the first left. */
-struct seen {
-	int64_t number;
-	uint64_t order;
-	int64_t enter_ns, exit_ns;
-};
-
-struct seen_list {
-	struct seen *items; /* owned; by number, each once */
-	size_t count;
-	uint64_t strange; /* calls that the ranks of the node counted otherwise: none of items */
-};
-
-static void seen_list_free(struct seen_list *list)
+void ifp_world_calls_free(struct ifp_world_calls *calls)
 {
-	free(list->items);
+	free(calls->items);
+	*calls = (struct ifp_world_calls){0};
 }
 
 static int compare_seen(const void *a, const void *b)
 {
-	const struct seen *x = a, *y = b;
+	const struct ifp_world_call *x = a, *y = b;
 
 	return (x->number > y->number) - (x->number < y->number);
 }
@@ -51,7 +39,7 @@ static bool is_call(const struct ifp_clock_collective *c)
 	return c->group == IFP_WORLD_CALLS_GROUP && c->step > 0 && c->exit_ns >= c->enter_ns;
 }
 
-static size_t append_rank(const struct ifp_clock_samples *samples, struct seen *out)
+static size_t append_rank(const struct ifp_clock_samples *samples, struct ifp_world_call *out)
 {
 	size_t count = 0;
 
@@ -59,23 +47,24 @@ static size_t append_rank(const struct ifp_clock_samples *samples, struct seen *
 		const struct ifp_clock_collective *c = &samples->collectives[i];
 
 		if (is_call(c))
-			out[count++] = (struct seen){c->step, c->kind, c->enter_ns, c->exit_ns};
+			out[count++] =
+				(struct ifp_world_call){c->step, c->kind, c->enter_ns, c->exit_ns};
 	}
 	return count;
 }
 
 /* Of ranks that share a clock, those with the same number become one; none if their orders differ.
  */
-static size_t unite(struct seen *items, size_t count, uint64_t *strange)
+static size_t unite(struct ifp_world_call *items, size_t count, uint64_t *strange)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0, next; i < count; i = next) {
-		struct seen all = items[i];
+		struct ifp_world_call all = items[i];
 		bool same = true;
 
 		for (next = i + 1; next < count && items[next].number == all.number; next++) {
-			const struct seen *other = &items[next];
+			const struct ifp_world_call *other = &items[next];
 
 			same = same && other->order == all.order;
 			all.enter_ns =
@@ -90,8 +79,8 @@ static size_t unite(struct seen *items, size_t count, uint64_t *strange)
 	return kept;
 }
 
-static int list_node(const struct ifp_clock_solution *solution, const struct ifp_clock_rank *ranks,
-	uint32_t node, struct seen_list *out)
+int ifp_world_calls_list(const struct ifp_clock_solution *solution,
+	const struct ifp_clock_rank *ranks, uint32_t node, struct ifp_world_calls *out)
 {
 	size_t room = 1;
 
@@ -124,8 +113,8 @@ static int64_t distance(int64_t a, int64_t b)
  * The offset's interval at the moment when the reference left the call. The other's stamps were
  * taken at other moments, which its offset tells as far as it is known: the clocks drift meanwhile.
  */
-static struct ifp_track_point interval_of(
-	const struct ifp_track *track, const struct seen *reference, const struct seen *other)
+static struct ifp_track_point interval_of(const struct ifp_track *track,
+	const struct ifp_world_call *reference, const struct ifp_world_call *other)
 {
 	int64_t at_ns = reference->exit_ns;
 	struct ifp_track_state known = ifp_track_at(track, at_ns);
@@ -147,7 +136,7 @@ static struct ifp_track_point interval_of(
 }
 
 /* Stamps that clocks cannot have given, also from archives: differences must not overflow. */
-static bool plausible(const struct seen *s)
+static bool plausible(const struct ifp_world_call *s)
 {
 	const int64_t limit_ns = INT64_C(1) << 58;
 
@@ -171,12 +160,13 @@ static bool is_worth_it(const struct ifp_track *track, const struct ifp_track_po
 
 /* The calls that both have, thinned to most of them. */
 struct common {
-	const struct seen_list *reference, *other;
+	const struct ifp_world_calls *reference, *other;
 	size_t i, k;
 	uint64_t strange; /* of one number, but not the same call */
 };
 
-static bool next_common(struct common *c, const struct seen **reference, const struct seen **other)
+static bool next_common(struct common *c, const struct ifp_world_call **reference,
+	const struct ifp_world_call **other)
 {
 	while (c->i < c->reference->count && c->k < c->other->count) {
 		*reference = &c->reference->items[c->i];
@@ -192,11 +182,11 @@ static bool next_common(struct common *c, const struct seen **reference, const s
 	return false;
 }
 
-static size_t count_common(
-	const struct seen_list *reference, const struct seen_list *other, uint64_t *strange)
+static size_t count_common(const struct ifp_world_calls *reference,
+	const struct ifp_world_calls *other, uint64_t *strange)
 {
 	struct common c = {.reference = reference, .other = other};
-	const struct seen *a, *b;
+	const struct ifp_world_call *a, *b;
 	size_t count = 0;
 
 	while (next_common(&c, &a, &b))
@@ -209,7 +199,7 @@ static size_t find_points(const struct ifp_track *track, struct common c, size_t
 	size_t most, struct ifp_track_point *out)
 {
 	size_t step = common_count / most + 1, count = 0, n = 0;
-	const struct seen *a, *b;
+	const struct ifp_world_call *a, *b;
 
 	while (next_common(&c, &a, &b)) {
 		struct ifp_track_point point;
@@ -277,9 +267,9 @@ static int add_points(struct ifp_clock_node *node, const struct ifp_track_point 
 }
 
 static int narrow_node(struct ifp_clock_solution *solution, const struct ifp_clock_rank *ranks,
-	const struct seen_list *reference, uint32_t i)
+	const struct ifp_world_calls *reference, uint32_t i)
 {
-	IFP_CLEANUP(seen_list_free) struct seen_list other = {0};
+	IFP_CLEANUP(ifp_world_calls_free) struct ifp_world_calls other = {0};
 	IFP_CLEANUP_FREE struct ifp_track_point *points = NULL;
 	struct ifp_clock_node *node = &solution->nodes[i];
 	size_t most = MOST_POINTS_OF_ALL / solution->node_count, common_count, count;
@@ -289,7 +279,7 @@ static int narrow_node(struct ifp_clock_solution *solution, const struct ifp_clo
 
 	if (!node->track.count || node->method == IFP_CLOCK_UNALIGNED)
 		return 0;
-	if (list_node(solution, ranks, i, &other))
+	if (ifp_world_calls_list(solution, ranks, i, &other))
 		return -ENOMEM;
 	if (!other.count)
 		return 0;
@@ -307,8 +297,8 @@ static int narrow_node(struct ifp_clock_solution *solution, const struct ifp_clo
 
 int ifp_world_calls_narrow(struct ifp_clock_solution *solution, const struct ifp_clock_rank *ranks)
 {
-	IFP_CLEANUP(seen_list_free) struct seen_list reference = {0};
-	int err = list_node(solution, ranks, 0, &reference);
+	IFP_CLEANUP(ifp_world_calls_free) struct ifp_world_calls reference = {0};
+	int err = ifp_world_calls_list(solution, ranks, 0, &reference);
 
 	for (uint32_t i = 1; !err && reference.count && i < solution->node_count; i++)
 		err = narrow_node(solution, ranks, &reference, i);

@@ -31,6 +31,18 @@ void ifp_clocks_json_members(const struct ifp_clock_summary *clock, struct ifp_b
 	ifp_json_words_bound(out, "bound_ns", clock->bound_ns);
 }
 
+static void append_repairs(struct ifp_buf *out, const struct ifp_clock_map *map)
+{
+	struct ifp_clock_repairs repairs = ifp_clock_map_repairs(map);
+
+	ifp_buf_printf(out,
+		"\"order\":{\"ends\":%" PRIu64 ",\"moved\":%" PRIu64 ",\"largest_ns\":%" PRId64
+		",\"stretch_ns\":%" PRId64 ",\"left\":%" PRIu64 ",\"largest_left_ns\":%" PRId64
+		"},",
+		repairs.exits, repairs.repaired, repairs.largest_ns, repairs.stretch_ns,
+		repairs.left, repairs.largest_left_ns);
+}
+
 static void append_rank(struct ifp_buf *out, const struct ifp_run *run, uint32_t i)
 {
 	const struct ifp_run_rank *rank = ifp_run_rank(run, i);
@@ -45,6 +57,7 @@ static void append_rank(struct ifp_buf *out, const struct ifp_run *run, uint32_t
 	}
 	clock = ifp_clock_map_summary(rank->map);
 	ifp_clocks_json_members(&clock, out);
+	append_repairs(out, rank->map);
 	ifp_buf_printf(out, "\"realtime_steps\":%" PRId64 ",\"epochs\":[", clock.realtime_steps);
 	for (uint32_t k = 0; k < ifp_clock_map_epoch_count(rank->map); k++) {
 		struct ifp_clock_epoch epoch = ifp_clock_map_epoch(rank->map, k);

@@ -169,6 +169,40 @@ static void append_legend(struct ifp_buf *out, const struct ifp_run *run)
 			"be wrong by any amount\n");
 }
 
+/* What causality has moved, and what it could not. */
+static void append_order(struct ifp_buf *out, const struct ifp_run *run)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < ifp_run_rank_count(run); i++) {
+		const struct ifp_run_rank *rank = ifp_run_rank(run, i);
+		struct ifp_clock_repairs repairs = {0};
+
+		if (rank->map)
+			repairs = ifp_clock_map_repairs(rank->map);
+		if (!repairs.repaired && !repairs.left)
+			continue;
+		if (!any)
+			ifp_buf_printf(out,
+				"\nEnds of operations that lay before the last rank had come\n"
+				"rank  %9s  %9s  %8s  %10s  %9s  %8s\n",
+				"ends", "moved", "at most", "of the run", "left", "at most");
+		any = true;
+		ifp_buf_printf(out, "%4u  %9" PRIu64 "  %9" PRIu64, rank->rank, repairs.exits,
+			repairs.repaired);
+		append_duration(out, repairs.largest_ns);
+		ifp_buf_append_text(out, "  ");
+		append_duration(out, repairs.stretch_ns);
+		ifp_buf_printf(out, "  %9" PRIu64, repairs.left);
+		append_duration(out, repairs.largest_left_ns);
+		ifp_buf_append_text(out, "\n");
+	}
+	if (any)
+		ifp_buf_append_text(out,
+			"moved: the clock was moved later there, inside of its bound\n"
+			"left:  they lie too early still: the bound leaves no room\n");
+}
+
 void ifp_clocks_text(
 	const struct ifp_run *run, enum ifp_clocks_medium medium, bool epochs, struct ifp_buf *out)
 {
@@ -177,6 +211,7 @@ void ifp_clocks_text(
 	for (uint32_t i = 0; i < ifp_run_rank_count(run); i++)
 		append_rank(out, run, i, medium);
 	append_legend(out, run);
+	append_order(out, run);
 	for (uint32_t i = 0; epochs && i < ifp_run_rank_count(run); i++) {
 		if (ifp_run_leads_clock(run, i))
 			append_epochs(out, run, i);

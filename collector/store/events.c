@@ -51,6 +51,22 @@ static int64_t subtract_saturating(int64_t a, int64_t b)
 	return difference;
 }
 
+/* Whether it is a move of the map that made an event longer or shorter than it was measured. */
+static bool is_moved(struct ifp_clock_converter *converter, enum ifp_clock_domain clock,
+	const struct ifp_block_row *event, int64_t slack)
+{
+	int64_t off;
+
+	if (!converter->moves)
+		return false;
+	off = subtract_saturating(
+		subtract_saturating(
+			ifp_clock_convert_line(converter, clock, event->start + event->dur).ns,
+			ifp_clock_convert_line(converter, clock, event->start).ns),
+		event->dur);
+	return off <= slack && off >= -slack;
+}
+
 /*
  * The end is mapped as well, so that what lies inside of another slice stays inside. Where the
  * clock was set in between, the measured duration is the better one; ticks have only the map.
@@ -67,7 +83,7 @@ static int64_t map_duration(struct ifp_clock_converter *converter, enum ifp_cloc
 		return mapped > 0 ? mapped : 0;
 	off = subtract_saturating(mapped, event->dur);
 	slack = event->dur / DRIFT_SHARE + DRIFT_SLACK_NS;
-	if (off > slack || off < -slack)
+	if ((off > slack || off < -slack) && !is_moved(converter, clock, event, slack))
 		return event->dur;
 	return mapped;
 }

@@ -192,6 +192,31 @@ static int report_missing_ranks(struct ifp_run *run)
 	return err;
 }
 
+/* Ends of operations that lay before those had come that they wait for. */
+static int report_repairs(struct ifp_run *run, const struct ifp_run_rank *rank)
+{
+	struct ifp_clock_repairs repairs = ifp_clock_map_repairs(rank->map);
+	int err = 0;
+
+	if (repairs.repaired)
+		err = ifp_run_ledger_printf(run, rank->rank, "clock-moved",
+			(int64_t)repairs.repaired,
+			"%" PRIu64 " of %" PRIu64 " ends of operations on rank %" PRIu32
+			" lay before the last rank had come: its clock was moved later there, by "
+			"up to %" PRId64 " ns and inside of the bound, through %" PRId64
+			" us of the run in all",
+			repairs.repaired, repairs.exits, rank->rank, repairs.largest_ns,
+			repairs.stretch_ns / IFP_NS_PER_US);
+	if (!err && repairs.left)
+		err = ifp_run_ledger_printf(run, rank->rank, "order-impossible",
+			(int64_t)repairs.left,
+			"%" PRIu64 " of %" PRIu64 " ends of operations on rank %" PRIu32
+			" lie before the last rank has come, by up to %" PRId64
+			" ns, and stay: the bound of its clock leaves no room to move it",
+			repairs.left, repairs.exits, rank->rank, repairs.largest_left_ns);
+	return err;
+}
+
 static int report_member(struct ifp_run *run, const struct ifp_run_member *member)
 {
 	const struct ifp_run_rank *rank = &member->seen;
@@ -215,6 +240,8 @@ static int report_member(struct ifp_run *run, const struct ifp_run_member *membe
 			"the clock of rank %" PRIu32
 			" was not measured against the others: it is placed by wall-clock time",
 			rank->rank);
+	if (!err && rank->map)
+		err = report_repairs(run, rank);
 	return err;
 }
 

@@ -34,7 +34,7 @@ static void line_bends_with_the_rates(void **state)
 {
 	struct ifp_track_point points[] = {
 		point(0, 0, 0), point(10, 10000, 2000e-9), point(30, 90000, 6000e-9)};
-	struct ifp_track track = {points, 3, 50, 0};
+	struct ifp_track track = {.points = points, .count = 3, .drift_ppm = 50};
 
 	(void)state;
 	for (int64_t s = 0; s <= 30; s++) {
@@ -56,7 +56,7 @@ static void line_bends_with_the_rates(void **state)
 static void line_stays_straight_where_it_would_be_too_steep(void **state)
 {
 	struct ifp_track_point points[] = {point(0, 0, 50e-6), point(10, -400000, 50e-6)};
-	struct ifp_track track = {points, 2, 50, 0};
+	struct ifp_track track = {.points = points, .count = 2, .drift_ppm = 50};
 
 	(void)state;
 	assert_int_equal(ifp_track_at(&track, at(5)).offset_ns, FAR - 200000);
@@ -66,7 +66,7 @@ static void line_stays_straight_where_it_would_be_too_steep(void **state)
 static void region_is_cut_from_the_cones_of_both_sides(void **state)
 {
 	struct ifp_track_point points[] = {point(0, 0, 0), point(10, 0, 0)};
-	struct ifp_track track = {points, 2, 50, 0};
+	struct ifp_track track = {.points = points, .count = 2, .drift_ppm = 50};
 	struct ifp_track_state here;
 
 	(void)state;
@@ -85,7 +85,7 @@ static void region_is_cut_from_the_cones_of_both_sides(void **state)
 static void points_tighten_each_other(void **state)
 {
 	struct ifp_track_point points[] = {point(0, 0, 0), point(1, 0, 0), point(2, 500, 0)};
-	struct ifp_track track = {points, 3, 50, 0};
+	struct ifp_track track = {.points = points, .count = 3, .drift_ppm = 50};
 
 	(void)state;
 	points[0].low_ns = FAR - 200000;
@@ -100,7 +100,7 @@ static void points_tighten_each_other(void **state)
 static void contradiction_is_told(void **state)
 {
 	struct ifp_track_point points[] = {point(0, 0, 0), point(1, 600000, 0)};
-	struct ifp_track track = {points, 2, 50, 0};
+	struct ifp_track track = {.points = points, .count = 2, .drift_ppm = 50};
 
 	(void)state;
 	assert_int_equal(ifp_track_tighten(&track), 600);
@@ -115,7 +115,7 @@ static void confined_line_runs_inside_the_region(void **state)
 {
 	struct ifp_track_point points[] = {point(0, 0, 1), point(1, 60000, -1), point(2, 0, 70e-6),
 		point(12, 510000, -60e-6), point(13, 530000, 0)};
-	struct ifp_track track = {points, 5, 50, 0};
+	struct ifp_track track = {.points = points, .count = 5, .drift_ppm = 50};
 
 	(void)state;
 	for (int i = 0; i < 5; i++) {
@@ -136,7 +136,7 @@ static void confined_line_runs_inside_the_region(void **state)
 static void sigma_grows_away_from_the_points(void **state)
 {
 	struct ifp_track_point points[] = {point(0, 0, 0), point(10, 0, 0)};
-	struct ifp_track track = {points, 2, 50, 6};
+	struct ifp_track track = {.points = points, .count = 2, .drift_ppm = 50, .wander = 6};
 
 	(void)state;
 	assert_true(ifp_track_at(&track, at(0)).sigma_ns == 3);
@@ -156,7 +156,7 @@ static void more_points_are_merged(void **state)
 	const struct ifp_track_point more[] = {
 		point(5, 70, 0), point(10, 999, 0), point(20, 100, 0)};
 	struct ifp_track_point own[] = {point(0, 0, 0), point(10, 0, 0)};
-	struct ifp_track track = {own, 2, 50, 0};
+	struct ifp_track track = {.points = own, .count = 2, .drift_ppm = 50};
 	IFP_CLEANUP_FREE struct ifp_track_point *points = NULL;
 
 	(void)state;
