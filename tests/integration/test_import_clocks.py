@@ -210,6 +210,69 @@ class Aligned(Merge):
         self.assertNotEqual(report["verdict"]["kind"], "late")
         self.assertEqual(report["verdict"]["reason"], "within-bound")
 
+    def archive_with_an_end_too_early(self):
+        """
+        Three ranks' all-reduces, 10 ms apart, end within 2 us: but rank 1 always 40 us later, which
+        nobody can tell from a clock that is 40 us ahead. Only the 20th ends for all of them 1 us
+        after rank 2, which was late: by its line rank 1 left it before rank 2 came.
+        """
+        chance, spans = random.Random(3), [[], [], []]
+        for k in range(40):
+            come = [k * 10_000_000 + chance.randrange(150_000) + 300_000 * (r == 2 and k == 20)
+                    for r in range(3)]
+            for r in range(3):
+                takes = 1_000 if k == 20 else 200_000 + 40_000 * (r == 1) + chance.randrange(2_000)
+                spans[r].append((come[r], max(come) + takes))
+        paths = [self.write(f"early{r}.json", {"baseTimeNanoseconds": 10**18, "traceEvents": [
+            {"ph": "X", "cat": "user_annotation", "name": "gloo:all_reduce", "pid": 1, "tid": 2,
+             "ts": start / 1000, "dur": (end - start) / 1000, "args": {"Input Dims": [[1024]]}}
+            for start, end in spans[r]]}) for r in range(3)]
+        self.merge("--archive-only", *paths)
+        return spans
+
+    def placed(self):
+        """By rank, (start, end) of each all-reduce in job time."""
+        events = harness.export(self.output)
+        titles = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+        found = [[], [], []]
+        for event in events:
+            if event["name"] == "gloo:all_reduce":
+                start, length = nanoseconds(event["ts"]), nanoseconds(event["dur"])
+                found[int(titles[event["pid"]].split()[1])].append((start, start + length))
+        return [sorted(spans) for spans in found]
+
+    def test_an_end_before_the_last_rank_came_is_moved_behind_it(self):
+        recorded = self.archive_with_an_end_too_early()
+        placed = self.placed()
+        early = [(k, r) for k in range(40) for r in range(3)
+                 if placed[r][k][1] < max(placed[other][k][0] for other in range(3))]
+        self.assertEqual(early, [])
+        # longer by what it was moved, which is not taken for a clock that was set
+        stretched = placed[1][20][1] - placed[1][20][0]
+        moved = stretched - (recorded[1][20][1] - recorded[1][20][0])
+        self.assertGreater(moved, 35_000)
+        self.assertLess(moved, 45_000)
+        clock = harness.run([harness.INFPROF, "clock", "--json", self.output])
+        orders = [rank["order"] for rank in json.loads(clock.stdout)["ranks"]]
+        self.assertEqual([(order["ends"], order["moved"], order["left"]) for order in orders],
+                         [(40, 0, 0), (40, 1, 0), (40, 0, 0)])
+        self.assertLess(abs(orders[1]["largest_ns"] - moved), 100)
+        report = harness.run([harness.INFPROF, "report", "--json", self.output])
+        rows = {(row["rank"], row["what"], row["count"])
+                for row in json.loads(report.stdout)["ledger"]}
+        self.assertIn((1, "clock-moved", 1), rows)
+        table = harness.run([harness.INFPROF, "clock", self.output]).stdout
+        self.assertIn("Ends of operations that lay before the last rank had come", table)
+        self.assertNotIn("lay before", harness.run(
+            [harness.INFPROF, "clock", self.merged_pair()]).stdout)
+
+    def merged_pair(self):
+        """Of two GPUs: nothing there is too early."""
+        output, self.output = self.output, self.folder / "pair"
+        self.merge("--archive-only", "--in-order", *STEPS)
+        self.output, output = output, self.output
+        return output
+
     def test_ranges_of_nccl_prove_nothing(self):
         """They end when the kernel is queued, not when it has run."""
         paths = [self.write(f"rank{r}.json", {"traceEvents": [
