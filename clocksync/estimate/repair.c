@@ -153,11 +153,13 @@ static int add_calls(struct gathering *g, const struct ifp_clock_rank *ranks)
 {
 	uint32_t count = g->solution->node_count;
 	IFP_CLEANUP_FREE struct cursor *cursors = calloc(count, sizeof(*cursors));
-	struct ifp_world_calls *lists = calloc(count, sizeof(*lists));
+	struct ifp_world_calls *lists = calloc(count, sizeof(*lists)); /* owned, like theirs */
 	const struct ifp_world_call *call;
 	int err = cursors && lists ? 0 : -ENOMEM;
 
 	for (uint32_t n = 0; n < count && !err; n++) {
+		if (g->solution->nodes[n].calls.contradicting) /* none of its calls is believed */
+			continue;
 		err = ifp_world_calls_list(g->solution, ranks, n, &lists[n]);
 		cursors[n] = (struct cursor){lists[n].items, lists[n].items + lists[n].count};
 	}
