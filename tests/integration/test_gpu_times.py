@@ -94,6 +94,13 @@ class GpuTimes(Merge):
             found[event["name"]][1] += nanoseconds(event["dur"])
         return found
 
+    def assert_same_sums(self, found, expected):
+        """Both ends of a slice are read off a line that is within 3 ns of the map."""
+        self.assertEqual({name: count for name, (count, _) in found.items()},
+                         {name: count for name, (count, _) in expected.items()})
+        for name, (count, total_ns) in expected.items():
+            self.assertAlmostEqual(found[name][1], total_ns, delta=6 * count, msg=name)
+
     def test_a_trace_that_contradicts_nothing_stays(self):
         self.merge("--in-order", *STEPS)
         for rank, path in enumerate(STEPS):
@@ -124,7 +131,7 @@ class GpuTimes(Merge):
         # The clock is aligned by the kernels as they are drawn.
         self.assertEqual(self.offset() - offset, before["low_ns"])
         drawn = self.drawn()
-        self.assertEqual(self.sums(drawn), self.sums(plain))
+        self.assert_same_sums(self.sums(drawn), self.sums(plain))
         self.assertGreater(len(slices(drawn, *DRAWN_WORK)), 0)
 
     def test_nothing_is_drawn_before_its_launch(self):

@@ -63,7 +63,7 @@ static int64_t difference(struct job *job, enum ifp_clock_domain domain, int64_t
 }
 
 /* Also before the first tuple and behind the last. */
-static void every_clock_is_converted_to_2_ns(void **state)
+static void every_clock_is_converted_to_3_ns(void **state)
 {
 	struct job job;
 
@@ -77,11 +77,31 @@ static void every_clock_is_converted_to_2_ns(void **state)
 			for (enum ifp_clock_domain domain = 0; domain < IFP_CLOCK_DOMAIN_MAX;
 				domain++)
 				assert_in_range(
-					difference(&job, domain, stamp_of(&job, domain, at)) + 2, 0,
-					4);
+					difference(&job, domain, stamp_of(&job, domain, at)) + 3, 0,
+					6);
 		}
 		stop(&job);
 	}
+}
+
+/* Also those of REALTIME, which count from 1970: else each would be worked out. */
+static void stamps_of_today_lie_on_a_line(void **state)
+{
+	struct job job;
+
+	(void)state;
+	start(&job, 0);
+	for (enum ifp_clock_domain domain = 0; domain < IFP_CLOCK_DOMAIN_MAX; domain++) {
+		int64_t stamp = stamp_of(&job, domain, (ifp_true_ns){10 * S + S / 2});
+		int64_t number = stamp >> IFP_CONVERTER_SHIFT;
+		const struct ifp_clock_cell *cell =
+			ifp_clock_converter_cell(&job.converter, domain, number);
+
+		ifp_clock_convert(&job.converter, domain, stamp);
+		assert_true(cell->number == number);
+		assert_true(cell->rise_ns > 0);
+	}
+	stop(&job);
 }
 
 static void time_does_not_run_backwards(void **state)
@@ -125,7 +145,7 @@ static void result_does_not_depend_on_what_came_before(void **state)
 static void what_needs_no_conversion_stays_as_it_is(void **state)
 {
 	static const int64_t extremes[] = {INT64_MIN, INT64_MIN + 1, -1, 0, 1, INT64_MAX - 1,
-		INT64_MAX, INT64_C(1) << 60, -(INT64_C(1) << 60), (INT64_C(1) << 60) - 1};
+		INT64_MAX, INT64_C(3) << 60, -(INT64_C(3) << 60), (INT64_C(3) << 60) - 1};
 	struct ifp_clock_converter converter;
 	struct job job;
 
@@ -139,14 +159,15 @@ static void what_needs_no_conversion_stays_as_it_is(void **state)
 	}
 	for (size_t i = 0; i < IFP_ARRAY_SIZE(extremes); i++)
 		for (enum ifp_clock_domain domain = 0; domain < IFP_CLOCK_DOMAIN_MAX; domain++)
-			assert_in_range(difference(&job, domain, extremes[i]) + 2, 0, 4);
+			assert_in_range(difference(&job, domain, extremes[i]) + 3, 0, 6);
 	stop(&job);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_clock_is_converted_to_2_ns),
+		cmocka_unit_test(every_clock_is_converted_to_3_ns),
+		cmocka_unit_test(stamps_of_today_lie_on_a_line),
 		cmocka_unit_test(time_does_not_run_backwards),
 		cmocka_unit_test(result_does_not_depend_on_what_came_before),
 		cmocka_unit_test(what_needs_no_conversion_stays_as_it_is),
