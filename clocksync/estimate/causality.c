@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "clocksync/estimate/causality.h"
 
+#include "clocksync/estimate/converter.h"
 #include "clocksync/estimate/leeway.h"
 #include "core/array.h"
 #include "core/cleanup.h"
@@ -11,9 +12,8 @@
 
 #define NONE UINT32_MAX
 
-/* Where a stamp is placed is right to so much (converter.h); an end is moved behind that. */
-#define ROUNDING_NS 2
-#define BEHIND_NS (2 * ROUNDING_NS)
+/* Ends and beginnings are placed with a rounding of their own each: an end is moved behind both. */
+#define BEHIND_NS (2 * IFP_CONVERTER_ROUNDING_NS)
 
 /* A lift keeps so far from the beginning and the end that it lies between, where there is room. */
 #define APART_NS 4
@@ -188,7 +188,7 @@ static int look_at_exit(struct sweep *s, uint32_t c, const struct event *exit)
 		repairs->largest_ns = now_ns > repairs->largest_ns ? now_ns : repairs->largest_ns;
 		return 0;
 	}
-	if (missing_ns <= ROUNDING_NS)
+	if (missing_ns <= IFP_CONVERTER_ROUNDING_NS)
 		return 0;
 	repairs->left++;
 	if (missing_ns > repairs->largest_left_ns)

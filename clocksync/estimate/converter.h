@@ -5,9 +5,9 @@
  * are worked out and the rest lies between them. Where it is not (a clock was set, or slewed hard),
  * every stamp of the cell is worked out. What the map moves is looked up for each stamp.
  *
- * Results differ from ifp_clock_map_global() by 3 ns at most, within a lift by as much on the line;
- * never run backwards where the map does not, and do not depend on what was converted before. A map
- * that changes nothing changes nothing here. One thread; no allocation.
+ * Results differ from ifp_clock_map_global() by IFP_CONVERTER_ROUNDING_NS at most, within a lift by
+ * as much on the line; never run backwards where the map does not, and do not depend on what was
+ * converted before. A map that changes nothing changes nothing here. One thread; no allocation.
  */
 #pragma once
 
@@ -16,6 +16,7 @@
 
 #define IFP_CONVERTER_SHIFT 23
 #define IFP_CONVERTER_CELLS 64u
+#define IFP_CONVERTER_ROUNDING_NS 3
 
 struct ifp_clock_cell {
 	int64_t number;	 /* the cell's stamps, shifted */

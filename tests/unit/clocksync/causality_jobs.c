@@ -16,9 +16,6 @@
 #define MS IFP_NS_PER_MS
 #define S IFP_NS_PER_S
 
-/* As exactly as a stamp is placed. */
-#define ROUNDING_NS 2
-
 struct tally {
 	uint32_t jobs;
 	uint64_t exits, repaired, told_left;  /* as it is told */
@@ -150,10 +147,11 @@ static void look_at_operation(const struct job *job, uint32_t k, struct tally *t
 		if (!map)
 			continue;
 		exit_ns = place(map, own->exit_ns, true);
-		tally->early += exit_ns + ROUNDING_NS < last_to_come(job, k, own->group, true);
+		tally->early += exit_ns + IFP_CONVERTER_ROUNDING_NS <
+				last_to_come(job, k, own->group, true);
 		exit_ns = place(map, own->exit_ns, false);
 		early_ns = last_to_come(job, k, own->group, false) - exit_ns;
-		if (early_ns <= ROUNDING_NS)
+		if (early_ns <= IFP_CONVERTER_ROUNDING_NS)
 			continue;
 		tally->left++;
 		tally->left_with_room += has_room(map, exit_ns, early_ns);
@@ -170,8 +168,7 @@ static void look_at_stamp(
 	tally->looks++;
 	if (at_ns != line_ns) {
 		if (!ifp_clock_map_summary(map).realtime_steps) {
-			assert_in_range(
-				here.offset_ns - (stamp - at_ns) + ROUNDING_NS, 0, 2 * ROUNDING_NS);
+			assert_in_range(here.offset_ns - (stamp - at_ns) + 2, 0, 4); /* rounded */
 			tally->beyond_largest +=
 				ifp_clock_map_bound_ns(map, (ifp_global_ns){at_ns}) >
 				ifp_clock_map_summary(map).bound_ns + 1; /* rounded */
