@@ -10,12 +10,15 @@
 /* Nine years in nanoseconds: beyond the uptime of any machine, and sums of a few still fit. */
 #define STAMP_LIMIT_NS (INT64_C(1) << 58)
 
+/* Farther apart than any two plausible stamps; sums of some of these fit 64 bits. */
+#define MOST_DRIFT_NS (INT64_C(1) << 60)
+
 int64_t ifp_drift_ns(int64_t span_ns, int64_t drift_ppm)
 {
 	__int128 span = span_ns < 0 ? -(__int128)span_ns : span_ns;
 	__int128 drift = (span * drift_ppm + 999999) / 1000000;
 
-	return drift > INT64_MAX ? INT64_MAX : (int64_t)drift;
+	return drift > MOST_DRIFT_NS ? MOST_DRIFT_NS : (int64_t)drift;
 }
 
 static bool plausible(int64_t ns)

@@ -17,6 +17,13 @@
 #define EQUALLY_GOOD 3	     /* times the least spread */
 #define SPREAD_FLOOR_NS 2000 /* of a program as regular as that all shifts are alike */
 
+/*
+ * Of stamps: nine years before 0, and the year 2043. Others are none, and sums and differences of
+ * three of these fit 64 bits.
+ */
+#define EARLIEST_NS (-(INT64_C(1) << 58))
+#define LATEST_NS (INT64_C(1) << 61)
+
 /* The collectives of one rank in one group. */
 struct series {
 	uint64_t group;
@@ -254,6 +261,12 @@ static int match_groups(struct series *series, uint32_t count, struct ifp_instan
 	return err;
 }
 
+static bool is_plausible(const struct ifp_clock_collective *c)
+{
+	return c->enter_ns > EARLIEST_NS && c->enter_ns < LATEST_NS && c->exit_ns > EARLIEST_NS &&
+	       c->exit_ns < LATEST_NS;
+}
+
 static size_t collect(const struct ifp_clock_rank *ranks, uint32_t count, struct entry *entries)
 {
 	size_t n = 0;
@@ -262,6 +275,8 @@ static size_t collect(const struct ifp_clock_rank *ranks, uint32_t count, struct
 		const struct ifp_clock_samples *samples = ranks[r].samples;
 
 		for (uint32_t i = 0; ranks[r].unmeasured && i < samples->collective_count; i++) {
+			if (!is_plausible(&samples->collectives[i]))
+				continue;
 			if (entries)
 				entries[n] = (struct entry){
 					samples->collectives[i].group, r, &samples->collectives[i]};

@@ -5,16 +5,6 @@
 
 #include <math.h>
 
-/* Moments beyond 70 years are not asked about; sums below cannot overflow. */
-#define MOMENT_LIMIT_NS (INT64_C(1) << 61)
-
-static int64_t limited(int64_t ns)
-{
-	return ns > MOMENT_LIMIT_NS    ? MOMENT_LIMIT_NS
-	       : ns < -MOMENT_LIMIT_NS ? -MOMENT_LIMIT_NS
-				       : ns;
-}
-
 const struct ifp_clock_map *ifp_clock_solution_map(
 	const struct ifp_clock_solution *solution, uint32_t i)
 {
@@ -49,7 +39,7 @@ ifp_local_ns ifp_clock_map_local(
 ifp_global_ns ifp_clock_map_global(
 	const struct ifp_clock_map *map, enum ifp_clock_domain domain, int64_t stamp)
 {
-	int64_t local_ns = limited(ifp_clock_map_local(map, domain, stamp).ns);
+	int64_t local_ns = ifp_moment_limited(ifp_clock_map_local(map, domain, stamp).ns);
 
 	return (ifp_global_ns){local_ns - ifp_track_offset(map->track, local_ns)};
 }
@@ -65,8 +55,10 @@ struct ifp_clock_gaps_doubt ifp_clock_map_doubt(
 	/* where its clock stood then is itself known to the bound */
 	slack_ns = ifp_track_bound_max(map->track, from_ns, to_ns);
 	doubt = ifp_clock_gaps_doubt(map->gaps,
-		limited(from_ns + ifp_track_at(map->track, from_ns).offset_ns - slack_ns),
-		limited(to_ns + ifp_track_at(map->track, to_ns).offset_ns + slack_ns));
+		ifp_moment_limited(
+			(__int128)from_ns + ifp_track_at(map->track, from_ns).offset_ns - slack_ns),
+		ifp_moment_limited(
+			(__int128)to_ns + ifp_track_at(map->track, to_ns).offset_ns + slack_ns));
 	if (map->track->count)
 		doubt.doubt_ns +=
 			ifp_clock_gaps_doubt(map->reference_gaps, from_ns, to_ns).doubt_ns;
@@ -86,7 +78,7 @@ static int64_t with_doubt(
 ifp_global_ns ifp_clock_map_line(
 	const struct ifp_clock_map *map, enum ifp_clock_domain domain, int64_t stamp)
 {
-	int64_t local_ns = limited(ifp_clock_map_local(map, domain, stamp).ns);
+	int64_t local_ns = ifp_moment_limited(ifp_clock_map_local(map, domain, stamp).ns);
 
 	return (ifp_global_ns){local_ns - ifp_track_line(map->track, local_ns)};
 }
@@ -100,8 +92,8 @@ int64_t ifp_clock_map_bound_ns(const struct ifp_clock_map *map, ifp_global_ns at
 {
 	if (map->summary.method == IFP_CLOCK_UNALIGNED)
 		return INT64_MAX;
-	return with_doubt(
-		map, ifp_track_bound(map->track, limited(at.ns)), limited(at.ns), limited(at.ns));
+	return with_doubt(map, ifp_track_bound(map->track, ifp_moment_limited(at.ns)),
+		ifp_moment_limited(at.ns), ifp_moment_limited(at.ns));
 }
 
 int64_t ifp_clock_map_bound_max_ns(
@@ -109,8 +101,10 @@ int64_t ifp_clock_map_bound_max_ns(
 {
 	if (map->summary.method == IFP_CLOCK_UNALIGNED)
 		return INT64_MAX;
-	return with_doubt(map, ifp_track_bound_max(map->track, limited(from.ns), limited(to.ns)),
-		limited(from.ns), limited(to.ns));
+	return with_doubt(map,
+		ifp_track_bound_max(
+			map->track, ifp_moment_limited(from.ns), ifp_moment_limited(to.ns)),
+		ifp_moment_limited(from.ns), ifp_moment_limited(to.ns));
 }
 
 static bool unaligned(const struct ifp_clock_map *map)
@@ -134,10 +128,10 @@ struct ifp_clock_epoch ifp_clock_map_epoch(const struct ifp_clock_map *map, uint
 
 struct ifp_clock_epoch ifp_clock_map_at(const struct ifp_clock_map *map, ifp_global_ns at)
 {
-	struct ifp_track_state state = ifp_track_at(map->track, limited(at.ns));
-	int64_t raw_ns = limited(at.ns) + state.offset_ns;
+	struct ifp_track_state state = ifp_track_at(map->track, ifp_moment_limited(at.ns));
+	int64_t raw_ns = ifp_moment_limited(at.ns) + state.offset_ns;
 	struct ifp_clock_gaps_doubt doubt =
-		ifp_clock_map_doubt(map, limited(at.ns), limited(at.ns));
+		ifp_clock_map_doubt(map, ifp_moment_limited(at.ns), ifp_moment_limited(at.ns));
 
 	state.low_ns -= doubt.doubt_ns + doubt.slept_ns;
 	state.high_ns += doubt.doubt_ns + doubt.slept_ns;

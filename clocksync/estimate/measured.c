@@ -12,9 +12,10 @@
 
 /*
  * First with rates unknown, then with the rates that this gave; more often only when the drift
- * assumption has turned out to be too small.
+ * assumption has turned out to be too small. It at least doubles then, so it is large enough for
+ * all that can be clocks before the passes end.
  */
-#define MAX_PASSES 4
+#define MAX_PASSES 40
 
 /* Rates beyond 1 % are none: they come from epochs that lie too close together. */
 #define RATE_LIMIT 0.01
@@ -281,6 +282,13 @@ static int smooth(struct pass *pass)
 	return 0;
 }
 
+static void raise_drift(struct ifp_clock_solution *solution, int64_t steepest_ppm)
+{
+	int64_t ppm = steepest_ppm + IFP_CLOCK_DRIFT_PPM;
+
+	solution->drift_ppm = ppm > 2 * solution->drift_ppm ? ppm : 2 * solution->drift_ppm;
+}
+
 int ifp_measured_solve(
 	struct ifp_clock_solution *solution, struct ifp_epoch_edge *edges, uint32_t count)
 {
@@ -298,7 +306,7 @@ int ifp_measured_solve(
 		if (smooth(&pass))
 			return -ENOMEM;
 		if (steepest_ppm)
-			solution->drift_ppm = steepest_ppm + IFP_CLOCK_DRIFT_PPM;
+			raise_drift(solution, steepest_ppm);
 		else if (i > 0)
 			break;
 	}

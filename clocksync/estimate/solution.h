@@ -7,6 +7,16 @@
 #include "clocksync/estimate/track.h"
 #include "clocksync/estimate/tuples.h"
 
+/* Moments beyond 73 years are not asked about: sums of them fit 64 bits. */
+#define IFP_MOMENT_LIMIT_NS (INT64_C(1) << 61)
+
+static inline int64_t ifp_moment_limited(__int128 ns)
+{
+	return ns > IFP_MOMENT_LIMIT_NS	   ? IFP_MOMENT_LIMIT_NS
+	       : ns < -IFP_MOMENT_LIMIT_NS ? -IFP_MOMENT_LIMIT_NS
+					   : (int64_t)ns;
+}
+
 struct ifp_clock_map {
 	struct ifp_lines lines;
 	const struct ifp_track *track; /* of the rank's node */

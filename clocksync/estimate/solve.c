@@ -104,7 +104,8 @@ static int group_ranks(struct ifp_clock_solution *solution, const struct ifp_clo
 static void place_by_realtime(const struct ifp_lines *reference, const struct ifp_line_knot *knot,
 	struct ifp_track *track)
 {
-	int64_t global_ns = ifp_lines_raw(reference, IFP_CLOCK_REALTIME, knot->stamp);
+	int64_t global_ns =
+		ifp_moment_limited(ifp_lines_raw(reference, IFP_CLOCK_REALTIME, knot->stamp));
 	int64_t offset_ns;
 
 	if (!__builtin_sub_overflow(knot->raw_ns, global_ns, &offset_ns))
@@ -128,7 +129,7 @@ static void place_unaligned(struct ifp_clock_solution *solution)
 		place_by_realtime(reference, line->knots, &node->track);
 		/* a step of either REALTIME would look like a rate */
 		if (line->piece_count == 1 && reference->realtime.piece_count == 1 &&
-			last->raw_ns - line->knots->raw_ns > UNALIGNED_RATE_NS)
+			(__int128)last->raw_ns - line->knots->raw_ns > UNALIGNED_RATE_NS)
 			place_by_realtime(reference, last, &node->track);
 		ifp_track_join(&node->track);
 	}
@@ -147,16 +148,24 @@ static int solve_unmeasured(struct ifp_clock_solution *solution, const struct if
 	return ifp_imported_solve(solution, ranks, instances);
 }
 
+static int64_t job_time(const struct ifp_track *track, int64_t raw_ns)
+{
+	int64_t local_ns = ifp_moment_limited(raw_ns);
+
+	return ifp_moment_limited(local_ns - ifp_track_offset(track, local_ns));
+}
+
 /* The largest bound and sigma while the rank was running. */
 static void summarise_run(struct ifp_clock_map *map)
 {
 	const struct ifp_lines *lines = &map->lines;
 	const struct ifp_track *track = map->track;
-	int64_t first_ns = lines->first_raw_ns - ifp_track_offset(track, lines->first_raw_ns);
-	int64_t last_ns = lines->last_raw_ns - ifp_track_offset(track, lines->last_raw_ns);
+	int64_t first_ns = job_time(track, lines->first_raw_ns);
+	int64_t last_ns = job_time(track, lines->last_raw_ns);
 
-	map->summary.bound_ns = ifp_track_bound_max(track, first_ns, last_ns) +
-				ifp_clock_map_doubt(map, last_ns, last_ns).doubt_ns;
+	if (__builtin_add_overflow(ifp_track_bound_max(track, first_ns, last_ns),
+		    ifp_clock_map_doubt(map, last_ns, last_ns).doubt_ns, &map->summary.bound_ns))
+		map->summary.bound_ns = INT64_MAX;
 	map->summary.sigma_ns = ifp_track_sigma_max(track, first_ns, last_ns);
 }
 

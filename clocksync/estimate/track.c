@@ -7,8 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No two clocks drift faster than this; what does is no clock, and sums must not overflow. */
-#define STEEPEST_PPM 1000000
+/*
+ * A machine that stood still for 11 days while another went on for a second looks like this. What
+ * is steeper is no clock, and sums must not overflow.
+ */
+#define STEEPEST_PPM INT64_C(1000000000000)
 
 void ifp_track_add(struct ifp_track *track, const struct ifp_track_point *point)
 {
