@@ -153,17 +153,30 @@ static bool better(const struct candidate *a, const struct candidate *b)
 	return a->apart_ns < b->apart_ns;
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
 static int find_candidates(
 	const struct series *lead, const struct series *other, struct candidate *candidates)
 {
 	uint32_t shorter = lead->count < other->count ? lead->count : other->count;
 	uint32_t least = shorter / SHARE_OF_SHORTER;
-	int64_t centre = shift_by_wall_clock(lead, other);
+	int64_t centre = shift_by_wall_clock(lead, other), from, to;
 	int count = 0;
 
 	if (least < LEAST_IN_COMMON)
 		least = LEAST_IN_COMMON;
-	for (int64_t s = centre - SHIFTS_EACH_WAY; s <= centre + SHIFTS_EACH_WAY; s++) {
+	/* others have less in common */
+	from = larger(centre - SHIFTS_EACH_WAY, (int64_t)least - other->count);
+	to = smaller(centre + SHIFTS_EACH_WAY, (int64_t)lead->count - least);
+	for (int64_t s = from; s <= to; s++) {
 		uint32_t first, common = overlap(lead, other, s, &first);
 
 		if (common >= least && same_operations(lead, other, s, first, common))
