@@ -342,6 +342,14 @@ int ifp_activity_take(struct ifp_activity *activity, const struct ifp_timed_even
 	return err;
 }
 
+int64_t ifp_activity_bound_at(
+	const struct ifp_activity *activity, const struct ifp_rank_activity *rank, int64_t at_ns)
+{
+	if (rank->bound_ns == INT64_MAX || !rank->map)
+		return rank->bound_ns;
+	return ifp_clock_map_bound_ns(rank->map, (ifp_global_ns){activity->base_ns + at_ns});
+}
+
 enum ifp_activity_kind ifp_activity_kind(const struct ifp_activity *activity)
 {
 	enum ifp_activity_kind kind = IFP_ACTIVITY_MPI;

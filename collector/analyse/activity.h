@@ -21,7 +21,9 @@
 
 struct ifp_rank_activity {
 	uint32_t rank;
-	int64_t bound_ns; /* of the rank's clock; INT64_MAX = not aligned */
+	int64_t bound_ns; /* of the rank's clock over the run; INT64_MAX = not aligned */
+	/* What that is at a moment; borrowed of the run. Without: the same at all of them. */
+	const struct ifp_clock_map *map;
 	/* Estimated, and no part of that: how far GPUs' times are off, where ranks are compared, or
 	 * their clocks aligned, by these. */
 	int64_t doubt_ns;
@@ -48,7 +50,12 @@ struct ifp_activity {
 	struct ifp_intern groups;	 /* by their keys (groups.h); 0 is that of no key */
 	struct ifp_rank_activity *ranks; /* as many as the run has, in its order */
 	uint32_t rank_count;
+	int64_t base_ns; /* job time of the run's base: times are counted from there */
 };
+
+/* Certified bound of a rank's clock at one of its moments; INT64_MAX = not aligned. */
+int64_t ifp_activity_bound_at(
+	const struct ifp_activity *activity, const struct ifp_rank_activity *rank, int64_t at_ns);
 
 /*
  * Whether an event is a collective, and how people say it; device: a kernel. The name is a part of

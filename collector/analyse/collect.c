@@ -40,6 +40,7 @@ static int collect_rank(struct ifp_activity *activity, struct ifp_run *run, uint
 	if (!source->map)
 		return 0;
 	rank->bound_ns = ifp_clock_map_summary(source->map).bound_ns;
+	rank->map = source->map;
 	err = ifp_run_load_events(run, i, &events);
 	if (err < 0)
 		return ifp_fail(err, "read the events of rank %u", source->rank);
@@ -50,7 +51,8 @@ static int collect_rank(struct ifp_activity *activity, struct ifp_run *run, uint
 
 int ifp_activity_collect(struct ifp_run *run, struct ifp_activity *out)
 {
-	IFP_CLEANUP_ACTIVITY struct ifp_activity activity = {.rank_count = ifp_run_rank_count(run)};
+	IFP_CLEANUP_ACTIVITY struct ifp_activity activity = {
+		.rank_count = ifp_run_rank_count(run), .base_ns = ifp_run_base(run).ns};
 	int err = 0;
 
 	activity.ranks = ifp_arena_alloc(

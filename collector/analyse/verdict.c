@@ -11,12 +11,15 @@
 #define MAX_MARKED_STEPS 100u /* compared: more do not tell more */
 #define COST_PERCENT 1
 
+#define WORST_NS (INT64_MAX / 8) /* of a bound: sums of them are no overflow */
+
 /* The ranks that are compared. */
 struct comparison {
 	const struct ifp_activity *activity;
 	struct ifp_rank_times *times;
 	const struct ifp_rank_activity **ranks;
 	uint32_t count;
+	int64_t *bound_ns; /* of their clocks, where they are compared */
 };
 
 static int unknown(struct ifp_verdict *verdict, enum ifp_verdict_reason reason)
@@ -61,18 +64,41 @@ static bool all_aligned(const struct comparison *c)
 	return true;
 }
 
-/* What clocks and sources can make of nothing between one rank and the others. */
-static int64_t bound_of(const struct comparison *c, uint32_t candidate)
+/* The largest bound of each rank's clock at its arrivals. */
+static void bound_arrivals(const struct comparison *c, const struct ifp_arrivals *arrivals)
 {
-	int64_t others_ns = 0;
+	for (uint32_t r = 0; r < c->count; r++) {
+		c->bound_ns[r] = 0;
+		for (uint32_t s = 0; s < arrivals->step_count; s++) {
+			int64_t bound_ns = ifp_activity_bound_at(
+				c->activity, c->ranks[r], arrivals->steps[s].arrival_ns[r]);
+
+			bound_ns = bound_ns > WORST_NS ? WORST_NS : bound_ns;
+			if (bound_ns > c->bound_ns[r])
+				c->bound_ns[r] = bound_ns;
+		}
+	}
+}
+
+/* What clocks and sources can make of nothing between one rank and the others. */
+static struct ifp_verdict_bound bound_of(const struct comparison *c, uint32_t candidate)
+{
+	struct ifp_verdict_bound bound = {.stamps_ns = 2 * IFP_KINETO_BIAS_NS};
+	uint32_t worst = candidate ? 0 : 1;
 
 	for (uint32_t i = 0; i < c->count; i++) {
-		int64_t of_rank_ns = ifp_activity_uncertainty(c->ranks[i]);
-
-		if (i != candidate && of_rank_ns > others_ns)
-			others_ns = of_rank_ns;
+		if (i != candidate && c->bound_ns[i] + c->ranks[i]->doubt_ns >
+					      c->bound_ns[worst] + c->ranks[worst]->doubt_ns)
+			worst = i;
 	}
-	return ifp_activity_uncertainty(c->ranks[candidate]) + others_ns + 2 * IFP_KINETO_BIAS_NS;
+	bound.clocks_ns = c->bound_ns[candidate] + c->bound_ns[worst];
+	bound.gpus_ns = c->ranks[candidate]->doubt_ns + c->ranks[worst]->doubt_ns;
+	return bound;
+}
+
+static int64_t sum(struct ifp_verdict_bound bound)
+{
+	return bound.clocks_ns + bound.gpus_ns + bound.stamps_ns;
 }
 
 /* Whether a late rank may be named; the reason why not otherwise. */
@@ -101,7 +127,9 @@ static void copy_lateness(const struct comparison *c, const struct ifp_arrivals 
 	verdict->late_ns = lateness->late_ns;
 	verdict->steps_late = lateness->steps_late;
 	verdict->p = lateness->p;
-	verdict->bound_ns = bound_of(c, lateness->candidate);
+	verdict->bound = bound_of(c, lateness->candidate);
+	verdict->bound_ns = sum(verdict->bound);
+	verdict->aligned_ns = c->bound_ns[ifp_index_of_largest(c->bound_ns, c->count)];
 	verdict->spread_min_ns = lateness->spread_min_ns;
 	verdict->spread_max_ns = lateness->spread_max_ns;
 	verdict->most_last = lateness->most_last;
@@ -175,6 +203,7 @@ static int judge_collectives(const struct comparison *c, const struct ifp_arriva
 
 	if (err < 0)
 		return err;
+	bound_arrivals(c, arrivals);
 	copy_lateness(c, arrivals, &lateness, verdict);
 	copy_place(c->activity, arrivals, verdict);
 	verdict->steps_needed = ifp_lateness_steps_needed(c->count);
@@ -204,9 +233,11 @@ static int judge_marks(const struct comparison *c, struct ifp_verdict *verdict)
 	if (err < 0 || !marks.step_count)
 		return err;
 	err = ifp_lateness_test(&marks, &lateness);
-	if (err < 0 || !lateness.late ||
-		!may_name(c, &lateness, bound_of(c, lateness.candidate), &reason))
+	if (err < 0 || !lateness.late)
 		return err;
+	bound_arrivals(c, &marks);
+	if (!may_name(c, &lateness, sum(bound_of(c, lateness.candidate)), &reason))
+		return 0;
 	copy_lateness(c, &marks, &lateness, verdict);
 	verdict->kind = IFP_VERDICT_LATE;
 	verdict->from_marks = true;
@@ -243,11 +274,13 @@ int ifp_verdict_reach(const struct ifp_activity *activity, struct ifp_verdict *o
 		calloc(activity->rank_count + 1, sizeof(*times));
 	IFP_CLEANUP_FREE const struct ifp_rank_activity **ranks =
 		calloc(activity->rank_count + 1, sizeof(*ranks));
-	struct comparison c = {.activity = activity, .times = times, .ranks = ranks};
+	IFP_CLEANUP_FREE int64_t *bound_ns = calloc(activity->rank_count + 1, sizeof(*bound_ns));
+	struct comparison c = {
+		.activity = activity, .times = times, .ranks = ranks, .bound_ns = bound_ns};
 	struct ifp_verdict verdict = {.p = 1};
 	int err;
 
-	if (!times || !ranks)
+	if (!times || !ranks || !bound_ns)
 		return ifp_fail(-ENOMEM, "compare %u ranks", activity->rank_count);
 	if (activity->rank_count < 2) {
 		verdict.ranks = activity->rank_count;

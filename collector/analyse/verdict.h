@@ -9,8 +9,9 @@
  * do not wait for each other drift apart.
  *
  * A rank that lateness.h finds late is named only when it costs the job 1 % of a step or more, and
- * is later than what the clocks' bounds and the source's bias can make of nothing. The bias of GPUs
- * is estimated for each (clocksync/estimate/gpu_bias.h).
+ * is later than what the clocks' bounds and the source's bias can make of nothing. Bounds are
+ * taken where ranks are compared: at the moments at which they came. The bias of GPUs is
+ * estimated for each (clocksync/estimate/gpu_bias.h).
  */
 #pragma once
 
@@ -42,6 +43,13 @@ enum ifp_verdict_reason {
 	IFP_REASON_BOUND, /* the candidate's lateness is within the clock bound */
 };
 
+/* What lateness has to exceed: of the candidate and of the worst of the others together. */
+struct ifp_verdict_bound {
+	int64_t clocks_ns; /* certified */
+	int64_t gpus_ns;   /* estimated: bias of GPUs' times */
+	int64_t stamps_ns; /* bias of Kineto's stamps */
+};
+
 struct ifp_verdict {
 	enum ifp_verdict_kind kind;
 	enum ifp_verdict_reason reason;
@@ -55,7 +63,9 @@ struct ifp_verdict {
 	int64_t late_ns;	/* its median lateness */
 	uint32_t steps_late;	/* steps in which it was the last */
 	double p;
-	int64_t bound_ns; /* of the lateness: the clocks' bounds and biases of two ranks */
+	int64_t bound_ns; /* of the lateness: these together */
+	struct ifp_verdict_bound bound;
+	int64_t aligned_ns; /* largest bound of any rank's clock where it was compared */
 	int64_t spread_min_ns, spread_max_ns;
 	uint32_t most_last; /* as in lateness.h */
 	bool another_each_time;

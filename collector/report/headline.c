@@ -2,6 +2,22 @@
 #include "collector/report/headline.h"
 
 #include "collector/report/words.h"
+#include "core/cleanup.h"
+
+/* How well clocks are aligned: where ranks are compared, when that is clearly better. */
+static void append_alignment(
+	struct ifp_buf *out, const struct ifp_job *job, const struct ifp_verdict *verdict)
+{
+	ifp_buf_append_text(out, ", clocks aligned to ");
+	if (!verdict->steps || verdict->aligned_ns > job->bound_ns / 10 * 9) {
+		ifp_words_duration(out, job->bound_ns);
+		return;
+	}
+	ifp_words_duration(out, verdict->aligned_ns);
+	ifp_buf_append_text(out, " where compared (");
+	ifp_words_duration(out, job->bound_ns);
+	ifp_buf_append_text(out, " over the run)");
+}
 
 static void append_job(
 	struct ifp_buf *out, const struct ifp_job *job, const struct ifp_verdict *verdict)
@@ -17,14 +33,12 @@ static void append_job(
 		ifp_buf_append_text(out, ", one host");
 	else if (job->hosts)
 		ifp_buf_printf(out, ", %u hosts", job->hosts);
-	if (job->one_clock) {
+	if (job->one_clock)
 		ifp_buf_append_text(out, ", one clock");
-	} else if (job->bound_ns == INT64_MAX) {
+	else if (job->bound_ns == INT64_MAX)
 		ifp_buf_append_text(out, ", clocks not aligned");
-	} else {
-		ifp_buf_append_text(out, ", clocks aligned to ");
-		ifp_words_duration(out, job->bound_ns);
-	}
+	else
+		append_alignment(out, job, verdict);
 }
 
 static void append_late(struct ifp_buf *out, const struct ifp_verdict *verdict)
@@ -123,6 +137,30 @@ void ifp_headline(const struct ifp_job *job, const struct ifp_verdict *verdict, 
 	default:
 		append_unknown(out, verdict);
 	}
+}
+
+void ifp_headline_bound(const struct ifp_verdict *verdict, struct ifp_buf *out)
+{
+	const struct {
+		int64_t ns;
+		const char *of;
+	} parts[] = {{verdict->bound.clocks_ns, "clocks"}, {verdict->bound.gpus_ns, "GPUs"},
+		{verdict->bound.stamps_ns, "stamps"}};
+	const char *before = ": ";
+
+	if (!verdict->steps)
+		return;
+	ifp_buf_printf(out, "A lateness of rank %u is certain beyond ", verdict->rank);
+	ifp_words_duration(out, verdict->bound_ns);
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(parts); i++) {
+		if (!parts[i].ns)
+			continue;
+		ifp_buf_append_text(out, before);
+		ifp_words_duration(out, parts[i].ns);
+		ifp_buf_printf(out, " of %s", parts[i].of);
+		before = ", ";
+	}
+	ifp_buf_append_text(out, ".");
 }
 
 void ifp_headline_where(const struct ifp_verdict *verdict, struct ifp_buf *out)

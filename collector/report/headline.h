@@ -13,7 +13,7 @@ struct ifp_job {
 	uint32_t world; /* that the launcher started */
 	uint32_t hosts;
 	bool one_clock;	  /* all ranks share one */
-	int64_t bound_ns; /* largest of any rank; INT64_MAX = one is not aligned */
+	int64_t bound_ns; /* largest of any rank over the run; INT64_MAX = one is not aligned */
 };
 
 struct ifp_job ifp_job_of(const struct ifp_run *run);
@@ -24,6 +24,12 @@ struct ifp_job ifp_job_of(const struct ifp_run *run);
  */
 void ifp_headline(
 	const struct ifp_job *job, const struct ifp_verdict *verdict, struct ifp_buf *out);
+
+/*
+ * Appends a sentence on what the lateness of the candidate has to exceed, and of what that is made;
+ * nothing where no step was compared.
+ */
+void ifp_headline_bound(const struct ifp_verdict *verdict, struct ifp_buf *out);
 
 /* Appends a sentence on where the late rank loses its time; nothing when nobody is late. */
 void ifp_headline_where(const struct ifp_verdict *verdict, struct ifp_buf *out);

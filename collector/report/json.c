@@ -61,6 +61,10 @@ static void verdict_object(struct ifp_buf *out, const struct ifp_verdict *verdic
 		",\"late_ns\":%" PRId64 ",\"steps_late\":%u,\"steps\":%u,\"bound_ns\":%" PRId64 ",",
 		late ? verdict->late_ns : 0, late ? verdict->steps_late : 0, verdict->steps,
 		verdict->bound_ns);
+	ifp_buf_printf(out,
+		"\"bound\":{\"clocks_ns\":%" PRId64 ",\"gpus_ns\":%" PRId64
+		",\"stamps_ns\":%" PRId64 "},",
+		verdict->bound.clocks_ns, verdict->bound.gpus_ns, verdict->bound.stamps_ns);
 	ifp_json_words_member(out, "kind", kind_word(verdict->kind));
 	ifp_json_words_member(out, "reason", reason_word(verdict));
 	ifp_json_words_member(out, "at", late && *verdict->at ? verdict->at : NULL);
@@ -78,6 +82,16 @@ static void verdict_object(struct ifp_buf *out, const struct ifp_verdict *verdic
 		",\"spread_max_ns\":%" PRId64 "},",
 		verdict->ranks, verdict->steps_skipped, verdict->most_last, verdict->spread_min_ns,
 		verdict->spread_max_ns);
+}
+
+/* null where not all clocks are aligned, or nothing was compared. */
+static void aligned_object(struct ifp_buf *out, const struct ifp_report *report)
+{
+	ifp_buf_append_text(out, "\"aligned\":{");
+	ifp_json_words_bound(out, "compared_ns",
+		report->verdict.steps ? report->verdict.aligned_ns : INT64_MAX);
+	ifp_json_words_bound(out, "run_ns", report->job.bound_ns);
+	ifp_json_words_end(out, "},");
 }
 
 static void clock_object(struct ifp_buf *out, const struct ifp_run_rank *rank)
@@ -190,6 +204,7 @@ void ifp_report_json(const struct ifp_report *report, struct ifp_buf *out)
 		ifp_run_rank_count(run), report->job.world, report->verdict.steps);
 	run_members(out, report);
 	verdict_object(out, &report->verdict);
+	aligned_object(out, report);
 	ifp_buf_printf(
 		out, "\"drift_assumed_ppm\":%" PRId64 ",\"clocks\":[", ifp_run_drift_ppm(run));
 	for (uint32_t i = 0; i < ifp_run_rank_count(run); i++)

@@ -321,6 +321,10 @@ static void append_comparison(struct ifp_buf *out, const struct ifp_verdict *ver
 	ifp_headline_where(verdict, out);
 	if (out->len_bytes > before)
 		ifp_buf_append_text(out, "\n");
+	before = out->len_bytes;
+	ifp_headline_bound(verdict, out);
+	if (out->len_bytes > before)
+		ifp_buf_append_text(out, "\n");
 	if (verdict->steps_skipped) {
 		ifp_words_count(out, verdict->steps_skipped, "step");
 		ifp_buf_append_text(out, " left out: not the same collectives on all ranks.\n");

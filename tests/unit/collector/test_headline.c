@@ -40,18 +40,57 @@ static void a_late_rank(void **state)
 static void several_hosts_say_how_well_their_clocks_are_aligned(void **state)
 {
 	const struct ifp_job hosts = {.ranks = 16, .world = 16, .hosts = 2, .bound_ns = 4200};
-	const struct ifp_verdict verdict = {.kind = IFP_VERDICT_LATE,
+	struct ifp_verdict verdict = {.kind = IFP_VERDICT_LATE,
 		.ranks = 15,
 		.steps = 25,
 		.rank = 9,
 		.late_ns = 100 * MS,
 		.steps_late = 24,
+		.aligned_ns = 4100,
 		.from_marks = true};
 
 	(void)state;
 	assert_headline(&hosts, &verdict,
 		"15 of 16 ranks, 25 steps, 2 hosts, clocks aligned to 4.20 us; "
 		"rank 9 is late: 100 ms at the end of 24 of 25 steps");
+	verdict.aligned_ns = 1700;
+	assert_headline(&hosts, &verdict,
+		"15 of 16 ranks, 25 steps, 2 hosts, clocks aligned to 1.70 us where compared "
+		"(4.20 us over the run); rank 9 is late: 100 ms at the end of 24 of 25 steps");
+	/* nothing was compared */
+	verdict = (struct ifp_verdict){
+		.kind = IFP_VERDICT_UNKNOWN, .reason = IFP_REASON_NO_STEPS, .ranks = 16};
+	assert_headline(&hosts, &verdict,
+		"16 of 16 ranks, no step compared, 2 hosts, clocks aligned to 4.20 us; cannot tell "
+		"whether a rank is late: collectives were recorded, but no step was marked");
+}
+
+static void assert_bound(const struct ifp_verdict *verdict, const char *expected)
+{
+	IFP_CLEANUP_BUF struct ifp_buf out = {0};
+
+	ifp_headline_bound(verdict, &out);
+	ifp_buf_append_u8(&out, 0);
+	assert_ok(ifp_buf_status(&out));
+	assert_string_equal((const char *)out.data, expected);
+}
+
+static void what_has_to_be_exceeded_is_said_in_parts(void **state)
+{
+	struct ifp_verdict verdict = {.steps = 5,
+		.rank = 1,
+		.bound_ns = 77300,
+		.bound = {.clocks_ns = 57800, .gpus_ns = 19000, .stamps_ns = 500}};
+
+	(void)state;
+	assert_bound(&verdict, "A lateness of rank 1 is certain beyond 77.3 us: 57.8 us of clocks, "
+			       "19.0 us of GPUs, 500 ns of stamps.");
+	/* one clock, and no GPU */
+	verdict.bound_ns = 500;
+	verdict.bound = (struct ifp_verdict_bound){.stamps_ns = 500};
+	assert_bound(&verdict, "A lateness of rank 1 is certain beyond 500 ns: 500 ns of stamps.");
+	verdict.steps = 0;
+	assert_bound(&verdict, "");
 }
 
 static void noise(void **state)
@@ -148,6 +187,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_late_rank),
 		cmocka_unit_test(several_hosts_say_how_well_their_clocks_are_aligned),
+		cmocka_unit_test(what_has_to_be_exceeded_is_said_in_parts),
 		cmocka_unit_test(noise),
 		cmocka_unit_test(every_reason_not_to_tell_has_its_words),
 		cmocka_unit_test(a_lateness_within_the_bound_says_both),

@@ -109,6 +109,10 @@ static void json_holds_what_its_schema_says(void **state)
 	assert_true(number(verdict, "rank") == 3);
 	assert_true(number(verdict, "steps_late") == 5);
 	assert_true(number(verdict, "bound_ns") == 2 * IFP_KINETO_BIAS_NS);
+	assert_true(number(cJSON_GetObjectItem(verdict, "bound"), "stamps_ns") ==
+		    2 * IFP_KINETO_BIAS_NS);
+	assert_true(number(cJSON_GetObjectItem(json, "aligned"), "compared_ns") == 0);
+	assert_true(number(cJSON_GetObjectItem(json, "aligned"), "run_ns") == 0);
 	assert_true(number(verdict, "late_ns") == (double)f->report.verdict.late_ns);
 
 	assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(json, "clocks")), 8);

@@ -6,6 +6,7 @@
 #include "collector/analyse/verdict.h"
 #include "collector/report/headline.h"
 
+#include "clocksync/sim/sim.h"
 #include "core/cleanup.h"
 #include "core/time.h"
 
@@ -236,6 +237,67 @@ static void clocks_limit_what_is_said(void **state)
 	release(&job);
 }
 
+/* Two exchanges of a quiet network, at 0 and at 100 s: known to 1 us there, to 2.5 ms between. */
+static struct ifp_clock_solution *measure_clocks(struct ifp_sim *sim)
+{
+	struct ifp_clock_solution *solution;
+
+	assert_ok(ifp_sim_new(1, RANKS, 1, sim));
+	sim->network = (struct ifp_sim_network){.floor_ns = IFP_NS_PER_US, .jitter_ns = 20};
+	assert_ok(ifp_sim_tuples(
+		sim, (ifp_true_ns){0}, (ifp_true_ns){100 * IFP_NS_PER_S}, IFP_NS_PER_S));
+	ifp_sim_epoch(sim, 0, 32, (ifp_true_ns){0}, 0);
+	ifp_sim_epoch(sim, 1, 32, (ifp_true_ns){100 * IFP_NS_PER_S}, 0);
+	assert_ok(ifp_clock_solve(sim->ranks, RANKS, &solution));
+	return solution;
+}
+
+static void attach_clocks(
+	struct job *job, const struct ifp_clock_solution *solution, int64_t first_ns)
+{
+	job->activity.base_ns = first_ns;
+	for (uint32_t r = 0; r < RANKS; r++) {
+		job->ranks[r].map = ifp_clock_solution_map(solution, r);
+		job->ranks[r].bound_ns = ifp_clock_map_summary(job->ranks[r].map).bound_ns;
+	}
+}
+
+/*
+ * A rank that is 2 ms late counts as late where the clocks are well known, right behind an
+ * exchange, and not in the middle between two: the largest bound of the run is no matter.
+ */
+static void clocks_count_as_they_are_known_where_ranks_are_compared(void **state)
+{
+	IFP_CLEANUP(ifp_sim_free) struct ifp_sim sim = {0};
+	IFP_CLEANUP(ifp_clock_solution_free) struct ifp_clock_solution *solution =
+		measure_clocks(&sim);
+	struct job job;
+
+	(void)state;
+	simulate(&job, 30, (struct fault){0});
+	for (uint32_t s = 0; s < 60; s++) {
+		for (uint32_t r = 0; r < RANKS; r++)
+			job.collectives[r][s].start_ns = (int64_t)s * 50 * MS + r * 1000;
+		job.collectives[2][s].start_ns += 2 * MS;
+	}
+	attach_clocks(&job, solution, 0);
+	judge(&job);
+	assert_true(job.ranks[2].bound_ns > 2 * MS);
+	assert_int_equal(job.verdict.kind, IFP_VERDICT_LATE);
+	assert_int_equal(job.verdict.rank, 2);
+	/* 3 s of drift at 50 ppm, and 1 us, of each of two clocks */
+	assert_in_range(job.verdict.aligned_ns, 140000, 160000);
+	assert_in_range(job.verdict.bound.clocks_ns, 280000, 320000);
+	assert_int_equal(job.verdict.bound_ns, job.verdict.bound.clocks_ns + 2 * IFP_KINETO_BIAS_NS);
+
+	attach_clocks(&job, solution, 48 * IFP_NS_PER_S);
+	judge(&job);
+	assert_int_equal(job.verdict.kind, IFP_VERDICT_UNKNOWN);
+	assert_int_equal(job.verdict.reason, IFP_REASON_BOUND);
+	assert_true(job.verdict.bound_ns > 4 * MS);
+	release(&job);
+}
+
 /* What is estimated of sources counts as what is certified of clocks does. */
 static void gpus_that_are_badly_known_limit_what_is_said(void **state)
 {
@@ -318,6 +380,7 @@ int main(void)
 		cmocka_unit_test(marks_alone_name_nobody),
 		cmocka_unit_test(too_few_steps_are_said_to_be_too_few),
 		cmocka_unit_test(clocks_limit_what_is_said),
+		cmocka_unit_test(clocks_count_as_they_are_known_where_ranks_are_compared),
 		cmocka_unit_test(gpus_that_are_badly_known_limit_what_is_said),
 		cmocka_unit_test(what_costs_nothing_is_not_late),
 		cmocka_unit_test(a_rank_without_collectives_is_left_out),
