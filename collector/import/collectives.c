@@ -6,7 +6,10 @@
 #include "collector/timeline/steps.h"
 #include "core/array.h"
 #include "core/checksum.h"
+#include "core/cleanup.h"
+#include "core/error.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 /* Names of such operations behind "gloo:", and of NCCL's kernels. */
@@ -76,7 +79,8 @@ static int describe(struct ifp_import_collectives *collectives, struct ifp_str n
 	return ifp_buf_status(key);
 }
 
-static int keep(struct ifp_import_collective_list *list, const struct ifp_clock_collective *one)
+static int keep(struct ifp_import_collective_list *list, const struct ifp_clock_collective *one,
+	uint64_t correlation)
 {
 	int err;
 
@@ -86,8 +90,13 @@ static int keep(struct ifp_import_collective_list *list, const struct ifp_clock_
 	}
 	err = IFP_ARRAY_RESERVE(list->items, list->capacity, list->count, 1, "collectives");
 	if (!err)
-		list->items[list->count++] = *one;
-	return err;
+		err = IFP_ARRAY_RESERVE(
+			list->queued, list->queued_capacity, list->count, 1, "collectives");
+	if (err)
+		return err;
+	list->queued[list->count] = (struct ifp_import_queued){correlation, one->exit_ns, false};
+	list->items[list->count++] = *one;
+	return 0;
 }
 
 static int add_step(struct ifp_import_collectives *collectives, const struct ifp_event *slice)
@@ -125,7 +134,8 @@ int ifp_import_collectives_add(struct ifp_import_collectives *collectives,
 		err = describe(collectives, name, device, text, &one);
 	if (err || one.members == 1)
 		return err;
-	return keep(device ? &collectives->kernels : &collectives->ranges, &one);
+	return device ? keep(&collectives->kernels, &one, slice->correlation)
+		      : keep(&collectives->ranges, &one, 0);
 }
 
 static int compare_steps(const void *a, const void *b)
@@ -146,7 +156,7 @@ static int compare_collectives(const void *a, const void *b)
 	return (x->kind > y->kind) - (x->kind < y->kind);
 }
 
-/* The number of the step that has begun last before it ended. */
+/* The number of the step that had begun last when it was queued. */
 static void add_step_numbers(const struct ifp_import_collectives *collectives,
 	const struct ifp_import_collective_list *list)
 {
@@ -156,7 +166,7 @@ static void add_step_numbers(const struct ifp_import_collectives *collectives,
 		while (low < high) {
 			uint32_t middle = low + (high - low) / 2;
 
-			if (collectives->steps[middle].start_ns <= list->items[i].exit_ns)
+			if (collectives->steps[middle].start_ns <= list->queued[i].at_ns)
 				low = middle + 1;
 			else
 				high = middle;
@@ -176,6 +186,65 @@ void ifp_import_collectives_correct(
 	}
 }
 
+struct launched {
+	uint64_t correlation;
+	struct ifp_import_queued *queued;
+};
+
+struct launched_list {
+	struct launched *items; /* by correlation */
+	uint32_t count;
+};
+
+static int compare_launched(const void *a, const void *b)
+{
+	const struct launched *x = a, *y = b;
+
+	return (x->correlation > y->correlation) - (x->correlation < y->correlation);
+}
+
+/* Those of a graph have one launch. Of several calls of one correlation the first counts. */
+static void take_launch(void *taker, uint64_t correlation, int64_t start_ns)
+{
+	const struct launched_list *list = taker;
+	uint32_t low = 0, high = list->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (list->items[middle].correlation < correlation)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < list->count && list->items[low].correlation == correlation; low++) {
+		struct ifp_import_queued *queued = list->items[low].queued;
+
+		if (!queued->launched || start_ns < queued->at_ns)
+			queued->at_ns = start_ns;
+		queued->launched = true;
+	}
+}
+
+int ifp_import_collectives_look_for_launches(
+	struct ifp_import_collectives *collectives, const struct ifp_gpu_finder *gpus)
+{
+	const struct ifp_import_collective_list *kernels = &collectives->kernels;
+	IFP_CLEANUP_FREE struct launched *items = calloc(kernels->count + 1u, sizeof(*items));
+	struct launched_list list = {items, 0};
+
+	if (!items)
+		return ifp_fail(-ENOMEM, "look for the launches of collectives");
+	for (uint32_t i = 0; i < kernels->count; i++) {
+		if (kernels->queued[i].correlation)
+			items[list.count++] = (struct launched){
+				kernels->queued[i].correlation, &kernels->queued[i]};
+	}
+	qsort(items, list.count, sizeof(*items), compare_launched);
+	ifp_gpu_finder_each_launch(gpus, take_launch, &list);
+	return 0;
+}
+
 void ifp_import_collectives_settle(
 	struct ifp_import_collectives *collectives, struct ifp_clock_samples *samples)
 {
@@ -185,20 +254,26 @@ void ifp_import_collectives_settle(
 	if (collectives->step_count)
 		qsort(collectives->steps, collectives->step_count, sizeof(*collectives->steps),
 			compare_steps);
+	add_step_numbers(collectives, list);
 	if (list->count)
 		qsort(list->items, list->count, sizeof(*list->items), compare_collectives);
-	add_step_numbers(collectives, list);
 	samples->collectives = list->items;
 	samples->collective_count = list->count;
 	samples->collectives_left_out = list->left_out;
-	*list = (struct ifp_import_collective_list){0};
+	list->items = NULL;
 	ifp_import_collectives_free(collectives);
+}
+
+static void list_free(struct ifp_import_collective_list *list)
+{
+	free(list->items);
+	free(list->queued);
 }
 
 void ifp_import_collectives_free(struct ifp_import_collectives *collectives)
 {
-	free(collectives->kernels.items);
-	free(collectives->ranges.items);
+	list_free(&collectives->kernels);
+	list_free(&collectives->ranges);
 	free(collectives->steps);
 	ifp_buf_free(&collectives->args);
 	ifp_buf_free(&collectives->key);

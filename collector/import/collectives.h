@@ -8,11 +8,13 @@
 #pragma once
 
 #include "clocksync/estimate/gpu_bias.h"
+#include "collector/store/gpus.h"
 #include "core/buf.h"
 #include "trace/archive/clock_samples.h"
 #include "trace/archive/template.h"
 #include "trace/event.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Kept of one trace; further ones are counted. */
@@ -22,10 +24,18 @@ struct ifp_import_step_range {
 	int64_t start_ns, number;
 };
 
+/* Which step an operation is of: the host queues work, and may be some steps ahead of the GPU. */
+struct ifp_import_queued {
+	uint64_t correlation; /* of a kernel; 0 = none */
+	int64_t at_ns; /* of the host: when it was launched; until that is known, when it ended */
+	bool launched;
+};
+
 struct ifp_import_collective_list {
 	struct ifp_clock_collective *items;
+	struct ifp_import_queued *queued; /* of each item */
 	uint32_t count;
-	size_t capacity;
+	size_t capacity, queued_capacity;
 	uint64_t left_out;
 };
 
@@ -43,11 +53,15 @@ int ifp_import_collectives_add(struct ifp_import_collectives *collectives,
 	const struct ifp_event *slice, const struct ifp_args_split *args);
 
 /*
- * Moves the kernels, when all are of one GPU, to where that GPU's events will be drawn: the clock is
- * aligned by them (collector/store/gpus.h).
+ * Moves the kernels, when all are of one GPU, to where that GPU's events will be drawn: the clock
+ * is aligned by them (collector/store/gpus.h).
  */
 void ifp_import_collectives_correct(
 	struct ifp_import_collectives *collectives, const struct ifp_gpu_bias *bias);
+
+/* Takes the steps of kernels from their launches, before they are settled. 0 or -ENOMEM. */
+int ifp_import_collectives_look_for_launches(
+	struct ifp_import_collectives *collectives, const struct ifp_gpu_finder *gpus);
 
 /* The args of an event as text, which lives as long as it and buf do. 0 or -ENOMEM. */
 int ifp_import_args_text(struct ifp_buf *buf, const struct ifp_event *slice,

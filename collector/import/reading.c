@@ -144,7 +144,7 @@ static int look_for_gpus(
 	return err ? err : ifp_gpu_finder_add(reading->gpus, role, &whole);
 }
 
-/* Collectives are kept as their GPU's events will be drawn. */
+/* Collectives are kept as their GPU's events will be drawn, in the steps of their launches. */
 static int correct_collectives(struct reading *reading)
 {
 	IFP_CLEANUP_FREE struct ifp_gpu *gpus = NULL;
@@ -156,7 +156,8 @@ static int correct_collectives(struct reading *reading)
 	err = ifp_gpu_finder_settle(reading->gpus, NULL, 0, &gpus, &count);
 	if (!err && count == 1)
 		ifp_import_collectives_correct(&reading->collectives, &gpus[0].bias);
-	return err;
+	return err ? err
+		   : ifp_import_collectives_look_for_launches(&reading->collectives, reading->gpus);
 }
 
 static int look_at(

@@ -165,6 +165,13 @@ static int add_work(
 	return 0;
 }
 
+void ifp_gpu_finder_each_launch(const struct ifp_gpu_finder *finder,
+	void (*take)(void *taker, uint64_t correlation, int64_t start_ns), void *taker)
+{
+	for (uint32_t i = 0; i < finder->calls.count; i++)
+		take(taker, finder->calls.items[i].correlation, finder->calls.items[i].start);
+}
+
 int ifp_gpu_finder_add(
 	struct ifp_gpu_finder *finder, enum ifp_gpu_role role, const struct ifp_event *event)
 {

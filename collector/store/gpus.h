@@ -59,6 +59,10 @@ void ifp_gpu_finder_free(struct ifp_gpu_finder **finder);
 int ifp_gpu_finder_add(
 	struct ifp_gpu_finder *finder, enum ifp_gpu_role role, const struct ifp_event *event);
 
+/* The calls that may launch, in the order in which they were added; start_ns of their own clock. */
+void ifp_gpu_finder_each_launch(const struct ifp_gpu_finder *finder,
+	void (*take)(void *taker, uint64_t correlation, int64_t start_ns), void *taker);
+
 /*
  * The GPUs by device and window; windows are separated by cuts, ns of the events' clock in rising
  * order. A list of device x window without a gap: free with free(). 0 or -ENOMEM.

@@ -175,6 +175,37 @@ class Aligned(Merge):
         self.assertLess(abs(clocks[1]["offset_ns"] - 40 * SECOND), 20_000)
         self.assertLess(abs(clocks[2]["rate_ppm"] - 200), 20)
 
+    def queued(self, rank, ahead_us):
+        """
+        The trace of a rank whose GPU makes an all-reduce each ms, at the same moments as all others,
+        while its host has queued it so much earlier. All clocks are one.
+        """
+        events = []
+        for k in range(40):
+            begins = 10_000 + 1000 * k
+            events += [
+                {"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{k + 1}", "pid": 1,
+                 "tid": 1, "ts": begins - ahead_us, "dur": 990},
+                {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernelExC", "pid": 1,
+                 "tid": 1, "ts": begins - ahead_us + 50, "dur": 5,
+                 "args": {"correlation": k + 1}},
+                {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+                 "pid": rank, "tid": 7, "ts": begins + 90 - rank, "dur": 30 + rank,
+                 "args": {"correlation": k + 1, "device": rank, "stream": 7,
+                          "Collective name": "allreduce", "In msg nelems": 1024,
+                          "dtype": "Float", "Group size": 2}}]
+        return self.write(f"queued{rank}.json", {
+            "baseTimeNanoseconds": 10**18, "traceEvents": events,
+            "distributedInfo": {"rank": rank, "world_size": 2}})
+
+    def test_the_step_of_a_kernel_is_that_of_its_launch(self):
+        """One host is five steps ahead of its GPU; all intervals are alike, only steps tell."""
+        self.merge("--archive-only", "--in-order", self.queued(0, 5000), self.queued(1, 0))
+        clocks = json.loads(harness.run([harness.INFPROF, "clock", "--json", self.output]).stdout)
+        self.assertEqual(clocks["ranks"][1]["clock"], "collectives")
+        self.assertLess(abs(clocks["ranks"][1]["offset_ns"]), 1000)
+        self.assertLess(clocks["ranks"][1]["bound_ns"], 100_000)
+
     def late(self, late_ns):
         """
         The verdict on 20 steps of two ranks, of which rank 1 comes late to the first of two
