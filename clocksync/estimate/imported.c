@@ -96,7 +96,7 @@ static int make_track(const struct ifp_aligned_rank *aligned, struct ifp_track *
 	return 0;
 }
 
-/* The pieces, of which the first and the last reach to the trace's ends. */
+/* The pieces, of which the first and the last reach to the ends of what is drawn. */
 static int find_quiet(
 	const struct ifp_trend *trend, int64_t from_ns, int64_t to_ns, struct ifp_clock_node *node)
 {
@@ -127,18 +127,26 @@ static bool is_certified(const struct ifp_aligned_rank *aligned)
 	return aligned->trend.count > 0;
 }
 
-static int place(
-	struct ifp_clock_solution *solution, const struct ifp_aligned_rank *aligned, uint32_t rank)
+static int place(struct ifp_clock_solution *solution, const struct ifp_aligned_rank *aligned,
+	const struct ifp_clock_rank *ranks, uint32_t rank)
 {
+	int64_t drawn_first_ns = ranks[rank].drawn_first_ns;
+	int64_t drawn_last_ns = ranks[rank].drawn_last_ns;
 	struct ifp_clock_node *node = &solution->nodes[solution->node_of_rank[rank]];
 	struct ifp_lines *lines = &solution->maps[rank].lines;
 
+	if (!drawn_first_ns && !drawn_last_ns) {
+		drawn_first_ns = lines->first_raw_ns;
+		drawn_last_ns = lines->last_raw_ns;
+	}
 	if (make_track(aligned, &node->track) || make_line(&aligned->trend, &lines->realtime))
 		return -ENOMEM;
 	/* until now these were stamps of the trace */
 	lines->first_raw_ns = ifp_lines_raw(lines, IFP_CLOCK_REALTIME, lines->first_raw_ns);
 	lines->last_raw_ns = ifp_lines_raw(lines, IFP_CLOCK_REALTIME, lines->last_raw_ns);
-	if (find_quiet(&aligned->trend, lines->first_raw_ns, lines->last_raw_ns, node))
+	if (find_quiet(&aligned->trend,
+		    ifp_lines_raw(lines, IFP_CLOCK_REALTIME, drawn_first_ns),
+		    ifp_lines_raw(lines, IFP_CLOCK_REALTIME, drawn_last_ns), node))
 		return -ENOMEM;
 	node->method = IFP_CLOCK_COLLECTIVES;
 	node->epochs = aligned->instances;
@@ -159,7 +167,7 @@ int ifp_imported_solve(struct ifp_clock_solution *solution, const struct ifp_clo
 			instances, solution->rank_count, solution->reference, aligned);
 	for (uint32_t r = 0; r < solution->rank_count && !err; r++) {
 		if (aligned[r].aligned && is_certified(&aligned[r]))
-			err = place(solution, &aligned[r], r);
+			err = place(solution, &aligned[r], ranks, r);
 	}
 	ifp_aligned_ranks_free(aligned, solution->rank_count);
 	return err;

@@ -46,6 +46,8 @@ struct ifp_clock_rank {
 	/* Nothing was read (a trace that was imported): its REALTIME is taken as RAW. Its two
 	 * tuples say when it began and ended. Never shares a clock. */
 	bool unmeasured;
+	/* Of an unmeasured one: the stretch whose largest bound and sigma are told. Both 0: all. */
+	int64_t drawn_first_ns, drawn_last_ns;
 };
 
 struct ifp_clock_map;

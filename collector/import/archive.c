@@ -136,6 +136,8 @@ static int write_rank(struct writing *writing, const struct ifp_import_file *fil
 	ifp_document_add_int64(imported, "base_time_ns", file->base_time_ns);
 	ifp_document_add_int64(imported, "first_ns", file->first_ns);
 	ifp_document_add_int64(imported, "last_ns", file->last_ns);
+	ifp_document_add_int64(imported, "drawn_first_ns", file->drawn_first_ns);
+	ifp_document_add_int64(imported, "drawn_last_ns", file->drawn_last_ns);
 	add_json(imported, "distributed_info", file->distributed_info);
 	add_json(imported, "device_properties", file->device_properties);
 	add_json(imported, "others", file->others);

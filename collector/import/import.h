@@ -63,6 +63,7 @@ struct ifp_import_file {
 	uint64_t lost_bytes;		   /* of JSON, to damage */
 	uint64_t unread_bytes;		   /* of the packed file, to damage */
 	int64_t first_ns, last_ns;	   /* REALTIME, of the events whose times fit together */
+	int64_t drawn_first_ns, drawn_last_ns; /* of those, that are drawn */
 	int64_t base_time_ns;		   /* that the file states; 0 = none */
 	int64_t stated_rank, stated_world; /* by distributedInfo; -1 = not stated */
 	char *distributed_info, *device_properties, *others; /* JSON text; NULL = none */

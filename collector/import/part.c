@@ -301,6 +301,8 @@ static void put_found(struct ifp_buf *buf, const struct ifp_import_file *file)
 	ifp_buf_append_varint(buf, file->unread_bytes);
 	ifp_buf_append_svarint(buf, file->first_ns);
 	ifp_buf_append_svarint(buf, file->last_ns);
+	ifp_buf_append_svarint(buf, file->drawn_first_ns);
+	ifp_buf_append_svarint(buf, file->drawn_last_ns);
 	ifp_buf_append_svarint(buf, file->base_time_ns);
 	ifp_buf_append_svarint(buf, file->stated_rank);
 	ifp_buf_append_svarint(buf, file->stated_world);
@@ -325,6 +327,8 @@ static int get_found(
 	file->unread_bytes = ifp_cursor_varint(cursor);
 	file->first_ns = ifp_cursor_svarint(cursor);
 	file->last_ns = ifp_cursor_svarint(cursor);
+	file->drawn_first_ns = ifp_cursor_svarint(cursor);
+	file->drawn_last_ns = ifp_cursor_svarint(cursor);
 	file->base_time_ns = ifp_cursor_svarint(cursor);
 	file->stated_rank = ifp_cursor_svarint(cursor);
 	file->stated_world = ifp_cursor_svarint(cursor);

@@ -8,6 +8,7 @@
 #include "collector/import/pairs.h"
 #include "collector/import/span.h"
 #include "collector/store/gpus.h"
+#include "collector/timeline/rank_view.h"
 #include "trace/wire/document.h"
 #include "core/array.h"
 #include "core/checksum.h"
@@ -27,7 +28,7 @@ struct reading {
 	struct ifp_import_file *file;
 	const struct ifp_chrome_reader *reader;
 	uint64_t told_bytes; /* of the file, to the progress */
-	struct ifp_import_span span;
+	struct ifp_import_span span, drawn; /* of all events, and without what is never drawn */
 	struct ifp_import_pairs arrows;	  /* start and end */
 	struct ifp_import_pairs launches; /* launch and kernel */
 	struct ifp_import_overlaps overlaps;
@@ -168,6 +169,8 @@ static int look_at(
 	if (event->kind == IFP_EVENT_META)
 		return 0; /* names of lanes need no time */
 	ifp_import_span_add(&reading->span, event->start, event->start + event->dur);
+	if (!ifp_rank_view_is_frame(event))
+		ifp_import_span_add(&reading->drawn, event->start, event->start + event->dur);
 	if (event->kind != IFP_EVENT_SLICE)
 		return 0;
 	reading->negative += event->dur < 0;
@@ -238,6 +241,21 @@ static int note_damage(struct ifp_import_file *file, int err, uint64_t offset, u
 		offset, events, text);
 }
 
+/* Clocks are judged where events are drawn: the window may end long behind the last of them. */
+static void find_drawn(struct reading *reading)
+{
+	struct ifp_import_file *file = reading->file;
+	int64_t first_ns, last_ns;
+
+	ifp_import_span_find(&reading->drawn, &first_ns, &last_ns);
+	if (first_ns < file->first_ns || last_ns > file->last_ns) {
+		first_ns = file->first_ns;
+		last_ns = file->last_ns;
+	}
+	file->drawn_first_ns = first_ns;
+	file->drawn_last_ns = last_ns;
+}
+
 /* Times that are odd, of events that are kept. */
 static int note_times(struct reading *reading)
 {
@@ -246,6 +264,7 @@ static int note_times(struct reading *reading)
 	const struct ifp_import_overlaps *overlaps = &reading->overlaps;
 	int err = ifp_import_overlaps_settle(&reading->overlaps);
 
+	find_drawn(reading);
 	if (!err && reading->unordered)
 		err = ifp_import_note(&file->notes, "trace-unordered", (int64_t)reading->unordered,
 			false, "slices stand behind later ones in the file; drawn in order");

@@ -124,6 +124,10 @@ static int place_imported(struct ifp_run_member *member, struct ifp_clock_rank *
 	if (last_ns > first_ns)
 		samples->tuples[samples->tuple_count++] =
 			(struct ifp_clock_tuple){.raw_ns = last_ns, .realtime_ns = last_ns};
+	rank->drawn_first_ns = first_ns;
+	rank->drawn_last_ns = last_ns;
+	ifp_document_get_int(imported, "drawn_first_ns", &rank->drawn_first_ns);
+	ifp_document_get_int(imported, "drawn_last_ns", &rank->drawn_last_ns);
 	member->seen.imported = imported;
 	member->seen.first_ns = first_ns;
 	member->seen.last_ns = last_ns;

@@ -141,6 +141,21 @@ class Aligned(Merge):
         self.assertFalse([title for title in titles if "NOT ALIGNED" in title], titles)
         self.assertNotIn((1, "clock-unaligned"), harness.ledger_words(self.output))
 
+    def test_the_bound_is_that_of_what_is_drawn(self):
+        """A window that ends long behind the last event: its mark is not drawn."""
+        bounds = []
+        for behind in (0, 20_000_000):  # us
+            trace = shift_trace.load(STEPS[1])
+            last = max(e["ts"] + e.get("dur", 0) for e in trace["traceEvents"] if "ts" in e)
+            trace["traceEvents"].append({"ph": "i", "s": "g", "name": "Record Window End",
+                                         "pid": "", "tid": "", "ts": last + behind})
+            shift_trace.dump(trace, self.folder / f"rank1.{behind}.json.gz")
+            self.output = self.folder / f"out{behind}"
+            self.merge("--in-order", STEPS[0], self.folder / f"rank1.{behind}.json.gz")
+            bounds.append(harness.report(self.output)["clocks"][1])
+        self.assertGreater(bounds[0]["bound_ns"], 1000)
+        self.assertEqual(*bounds)
+
     def test_ranks_that_did_nothing_together_stay_unaligned(self):
         """Their collectives are of two groups that have only the name of the first in common."""
         trace = shift_trace.load(STEPS[1])
