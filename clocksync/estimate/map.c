@@ -142,7 +142,9 @@ struct ifp_clock_epoch ifp_clock_map_at(const struct ifp_clock_map *map, ifp_glo
 		state.offset_ns += own_ns;
 		state.low_ns += own_ns;
 		state.high_ns += own_ns;
-		state.rate += ifp_lines_rate(&map->lines, raw_ns);
+		/* what is left is one straight line, and its points lie close: slopes from one
+		 * whole ns to the next would be noise */
+		state.rate = ifp_track_rate(map->track) + ifp_lines_rate(&map->lines, raw_ns);
 	}
 	if (unaligned(map)) {
 		state.sigma_ns = INFINITY;

@@ -123,6 +123,7 @@ struct ifp_clock_summary {
 	enum ifp_clock_method method;
 	bool over_mpi;
 	uint32_t epochs;   /* exchanges that this rank's node has taken part in */
+	uint32_t calls;	   /* of MPI, which say more of the bound than the exchanges around them */
 	int64_t offset_ns; /* local RAW minus job time at the first exchange */
 	double rate_ppm;   /* drift of local RAW against job time */
 	/* Largest over the run, but for the seconds around a suspension of the machine; INT64_MAX

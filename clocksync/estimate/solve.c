@@ -217,6 +217,7 @@ static void summarise(struct ifp_clock_map *map, const struct ifp_clock_node *no
 		.method = node->method,
 		.over_mpi = node->over_mpi,
 		.epochs = node->epochs,
+		.calls = node->exchanges ? node->track.count - node->exchange_count : 0,
 		.offset_ns = node->track.count ? node->track.points[0].offset_ns : 0,
 		.rate_ppm = ifp_track_rate(&node->track) * 1e6,
 		.bound_ns = INT64_MAX,

@@ -357,16 +357,27 @@ static uint32_t piece_of_raw(const struct ifp_line *line, int64_t raw_ns)
 double ifp_lines_rate(const struct ifp_lines *lines, int64_t raw_ns)
 {
 	const struct ifp_line *line = &lines->realtime;
-	uint32_t piece, i;
+	const struct ifp_line_knot *knots = line->knots;
+	uint32_t piece, first, last, end;
+	__int128 length_ns, half_ns = IFP_NS_PER_S / 2;
 
 	if (line->count < 2)
 		return 0;
 	piece = piece_of_raw(line, raw_ns);
-	i = line->pieces[piece];
-	while (i + 2 < piece_end(line, piece) && line->knots[i + 1].raw_ns <= raw_ns)
-		i++;
-	return i + 1 < piece_end(line, piece) ? (double)advance(line, i) / (double)span(line, i)
-					      : 0;
+	end = piece_end(line, piece);
+	first = line->pieces[piece];
+	while (first + 2 < end && knots[first + 1].raw_ns <= raw_ns)
+		first++;
+	if (first + 1 >= end)
+		return 0;
+	last = first + 1;
+	while (last + 1 < end && (__int128)knots[last].raw_ns - raw_ns < half_ns)
+		last++;
+	while (first > line->pieces[piece] && (__int128)raw_ns - knots[first].raw_ns < half_ns)
+		first--;
+	length_ns = (__int128)knots[last].raw_ns - knots[first].raw_ns;
+	return (double)((__int128)knots[last].stamp - knots[first].stamp - length_ns) /
+	       (double)length_ns;
 }
 
 int64_t ifp_lines_realtime(const struct ifp_lines *lines, int64_t raw_ns)

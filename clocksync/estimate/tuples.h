@@ -41,7 +41,8 @@ void ifp_lines_free(struct ifp_lines *lines);
 /* A stamp of the given clock on RAW. A clock that was never read is taken as RAW itself. */
 int64_t ifp_lines_raw(const struct ifp_lines *lines, enum ifp_clock_domain domain, int64_t stamp);
 
-/* By how much REALTIME ran faster than RAW at a moment of it, ns per ns. */
+/* By how much REALTIME ran faster than RAW around a moment of it, ns per ns: over a second where
+ * knots lie closer, as they are whole ns. */
 double ifp_lines_rate(const struct ifp_lines *lines, int64_t raw_ns);
 
 /* RAW to REALTIME: the way back, for ranks that are placed by REALTIME. */

@@ -26,6 +26,9 @@ enum ifp_clocks_medium {
 void ifp_clocks_text(
 	const struct ifp_run *run, enum ifp_clocks_medium medium, bool epochs, struct ifp_buf *out);
 void ifp_clocks_json(const struct ifp_run *run, struct ifp_buf *out);
+/* What both kinds of JSON say of a clock, members with a comma behind each. How it was placed:
+ * "method", and "over" for one that was exchanged; only a method of null without a map. */
+void ifp_clocks_json_method(const struct ifp_clock_map *map, struct ifp_buf *out);
 /* What both kinds of JSON say of a clock: offset, rate, sigma, bound, each with a comma behind it;
  * null where the clock is not aligned. */
 void ifp_clocks_json_members(const struct ifp_clock_summary *clock, struct ifp_buf *out);
@@ -34,6 +37,9 @@ void ifp_clocks_page(const struct ifp_run *run, struct ifp_buf *out);
 
 /* "reference", "shared", "ZeroMQ", "MPI", "collectives", "NOT ALIGNED", "no readings". */
 const char *ifp_clocks_method(const struct ifp_run *run, uint32_t i);
+
+/* "Clock of rank 2", "Clock of ranks 2, 3": who reads the clock that rank i leads. */
+void ifp_clocks_readers(const struct ifp_run *run, uint32_t i, struct ifp_buf *out);
 
 /* Largest distance of the certified range from the estimate; INT64_MAX without a range. */
 int64_t ifp_clocks_bound(const struct ifp_clock_epoch *epoch);

@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 
-#define SCHEMA 1
+#define SCHEMA 2 /* 1 had "clock" in place of "method" and "over" */
 
 static void append_epoch(
 	struct ifp_buf *out, const struct ifp_run *run, const struct ifp_clock_epoch *epoch)
@@ -18,6 +18,26 @@ static void append_epoch(
 		"},",
 		epoch->at.ns - ifp_run_base(run).ns, epoch->offset_ns, epoch->rate_ppm,
 		epoch->sigma_ns, epoch->low_ns, epoch->high_ns);
+}
+
+void ifp_clocks_json_method(const struct ifp_clock_map *map, struct ifp_buf *out)
+{
+	static const char *const methods[] = {[IFP_CLOCK_SHARED] = "shared",
+		[IFP_CLOCK_EXCHANGED] = "exchanged",
+		[IFP_CLOCK_UNALIGNED] = "unaligned",
+		[IFP_CLOCK_COLLECTIVES] = "collectives"};
+	struct ifp_clock_summary clock;
+
+	if (!map) {
+		ifp_json_words_member(out, "method", NULL);
+		return;
+	}
+	clock = ifp_clock_map_summary(map);
+	ifp_json_words_member(out, "method", methods[clock.method]);
+	ifp_json_words_member(out, "over",
+		clock.method != IFP_CLOCK_EXCHANGED ? NULL
+		: clock.over_mpi		    ? "mpi"
+						    : "zmq");
 }
 
 void ifp_clocks_json_members(const struct ifp_clock_summary *clock, struct ifp_buf *out)
@@ -50,7 +70,7 @@ static void append_rank(struct ifp_buf *out, const struct ifp_run *run, uint32_t
 
 	ifp_buf_printf(out, "{\"rank\":%u,", rank->rank);
 	ifp_json_words_member(out, "host", rank->host);
-	ifp_json_words_member(out, "clock", ifp_clocks_method(run, i));
+	ifp_clocks_json_method(rank->map, out);
 	if (!rank->map) {
 		ifp_json_words_end(out, "},");
 		return;
@@ -58,7 +78,8 @@ static void append_rank(struct ifp_buf *out, const struct ifp_run *run, uint32_t
 	clock = ifp_clock_map_summary(rank->map);
 	ifp_clocks_json_members(&clock, out);
 	append_repairs(out, rank->map);
-	ifp_buf_printf(out, "\"realtime_steps\":%" PRId64 ",\"epochs\":[", clock.realtime_steps);
+	ifp_buf_printf(out, "\"calls\":%u,\"realtime_steps\":%" PRId64 ",\"epochs\":[", clock.calls,
+		clock.realtime_steps);
 	for (uint32_t k = 0; k < ifp_clock_map_epoch_count(rank->map); k++) {
 		struct ifp_clock_epoch epoch = ifp_clock_map_epoch(rank->map, k);
 

@@ -129,7 +129,9 @@ static int append_clock(struct ifp_buf *out, const struct ifp_run *run, uint32_t
 	curve->least_bound = INFINITY;
 	length_ns = mark_epochs(run, rank->map, &line, curve);
 	sample_curve(run, rank->map, &line, length_ns, curve);
-	ifp_buf_printf(out, "<h2>Clock of rank %u</h2>\n<div class=\"plots\">\n", rank->rank);
+	ifp_buf_append_text(out, "<h2>");
+	ifp_clocks_readers(run, i, out);
+	ifp_buf_append_text(out, "</h2>\n<div class=\"plots\">\n");
 	draw(curve, count, out);
 	ifp_buf_append_text(out, "</div>\n");
 	return 0;

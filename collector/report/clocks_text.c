@@ -49,15 +49,13 @@ int64_t ifp_clocks_bound(const struct ifp_clock_epoch *epoch)
 	return above > below ? above : below;
 }
 
-/* Seconds, exact to the nanosecond. */
 static void append_offset(struct ifp_buf *out, int64_t ns)
 {
-	uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
-	char text[40];
+	struct ifp_buf words = {0};
 
-	snprintf(text, sizeof(text), "%c%" PRIu64 ".%09" PRIu64 " s", ns < 0 ? '-' : '+',
-		size / IFP_NS_PER_S, size % IFP_NS_PER_S);
-	ifp_buf_printf(out, "  %22s", text);
+	ifp_words_offset(&words, ns);
+	ifp_buf_printf(out, "  %22.*s", (int)words.len_bytes, (const char *)words.data);
+	ifp_buf_free(&words);
 }
 
 static void append_duration(struct ifp_buf *out, int64_t ns)
@@ -123,13 +121,44 @@ static void append_rank(
 	ifp_buf_append_text(out, "\n");
 }
 
+/* How far it may be to either side: a bound is often open to one of them only. */
+static void append_range(struct ifp_buf *out, const struct ifp_clock_epoch *epoch)
+{
+	if (ifp_clocks_bound(epoch) == INT64_MAX)
+		return;
+	ifp_buf_append_text(out, "  -");
+	ifp_words_duration(out, epoch->offset_ns - epoch->low_ns);
+	ifp_buf_append_text(out, " to +");
+	ifp_words_duration(out, epoch->high_ns - epoch->offset_ns);
+}
+
+void ifp_clocks_readers(const struct ifp_run *run, uint32_t i, struct ifp_buf *out)
+{
+	const struct ifp_clock_map *map = ifp_run_rank(run, i)->map;
+	struct ifp_buf others = {0};
+
+	for (uint32_t k = i + 1; k < ifp_run_rank_count(run); k++) {
+		const struct ifp_run_rank *other = ifp_run_rank(run, k);
+
+		if (other->map && ifp_clock_map_same_clock(map, other->map))
+			ifp_buf_printf(&others, ", %u", other->rank);
+	}
+	ifp_buf_printf(out, "Clock of rank%s %u%.*s", others.len_bytes ? "s" : "",
+		ifp_run_rank(run, i)->rank, (int)others.len_bytes,
+		others.len_bytes ? (const char *)others.data : "");
+	out->failed |= others.failed;
+	ifp_buf_free(&others);
+}
+
 static void append_epochs(struct ifp_buf *out, const struct ifp_run *run, uint32_t i)
 {
 	const struct ifp_run_rank *rank = ifp_run_rank(run, i);
 	uint32_t count = ifp_clock_map_epoch_count(rank->map);
 
-	ifp_buf_printf(out, "\nClock of rank %u\n%12s  %22s  %10s  %8s  %8s\n", rank->rank, "time",
-		"offset", "drift ppm", "sigma", "bound");
+	ifp_buf_append_text(out, "\n");
+	ifp_clocks_readers(run, i, out);
+	ifp_buf_printf(out, "\n%12s  %22s  %10s  %8s  %8s  %s\n", "time", "offset", "drift ppm",
+		"sigma", "bound", "range");
 	for (uint32_t k = 0; k < count; k++) {
 		struct ifp_clock_epoch epoch = ifp_clock_map_epoch(rank->map, k);
 
@@ -138,35 +167,65 @@ static void append_epochs(struct ifp_buf *out, const struct ifp_run *run, uint32
 		append_offset(out, epoch.offset_ns);
 		ifp_buf_printf(out, "  %+10.4f", epoch.rate_ppm);
 		append_uncertainty(out, epoch.sigma_ns, ifp_clocks_bound(&epoch));
+		append_range(out, &epoch);
 		ifp_buf_append_text(out, "\n");
+	}
+}
+
+static void append_measured_legend(struct ifp_buf *out, const struct ifp_run *run, bool collectives)
+{
+	ifp_buf_append_text(out,
+		"points: exchanges of messages, or collectives, that the clock was placed by\n"
+		"offset: the rank's clock minus the job's time, at its first point\n"
+		"drift:  of the rank's clock against the job's time, the mean of the run\n"
+		"sigma:  estimated standard deviation of the offset, the largest of the run\n"
+		"bound:  the offset is certainly not farther off; the largest of the run, mostly "
+		"half way between\n"
+		"        two points. Of two ranks: add their bounds. It holds as long as no "
+		"clock");
+	ifp_buf_printf(out, "%s by more than %" PRId64 " ppm\n",
+		collectives ? "'s rate\n        leaves its line" : "\n        drifts",
+		ifp_run_drift_ppm(run));
+}
+
+/* Which points of the table are not all that is known. */
+static void append_calls(struct ifp_buf *out, const struct ifp_run *run)
+{
+	for (uint32_t i = 0; i < ifp_run_rank_count(run); i++) {
+		uint32_t calls = 0;
+
+		if (ifp_run_leads_clock(run, i))
+			calls = ifp_clock_map_summary(ifp_run_rank(run, i)->map).calls;
+		if (!calls)
+			continue;
+		ifp_clocks_readers(run, i, out);
+		ifp_buf_append_text(out, ": bound narrowed by ");
+		ifp_words_count(out, calls, "call");
+		ifp_buf_append_text(out, " of MPI, too\n");
 	}
 }
 
 static void append_legend(struct ifp_buf *out, const struct ifp_run *run)
 {
-	bool measured = false, unaligned = false;
+	bool seen[IFP_CLOCK_COLLECTIVES + 1] = {false}, shared = false;
 
 	for (uint32_t i = 0; i < ifp_run_rank_count(run); i++) {
 		const struct ifp_clock_map *map = ifp_run_rank(run, i)->map;
-		enum ifp_clock_method method =
-			map ? ifp_clock_map_summary(map).method : IFP_CLOCK_SHARED;
 
-		measured |= method == IFP_CLOCK_EXCHANGED || method == IFP_CLOCK_COLLECTIVES;
-		unaligned |= method == IFP_CLOCK_UNALIGNED;
+		if (map)
+			seen[ifp_clock_map_summary(map).method] = true;
+		shared |= strcmp(ifp_clocks_method(run, i), "shared") == 0;
 	}
-	if (measured)
-		ifp_buf_printf(out,
-			"offset: the rank's clock minus the job's time, at the first exchange\n"
-			"sigma:  estimated standard deviation of the offset, the largest of the "
-			"run\n"
-			"bound:  the offset is certainly not farther off, as long as no clock "
-			"drifts "
-			"by more than %" PRId64 " ppm\n",
-			ifp_run_drift_ppm(run));
-	if (unaligned)
+	if (shared)
+		ifp_buf_append_text(
+			out, "shared: reads the reference's clock; there is nothing to measure\n");
+	if (seen[IFP_CLOCK_EXCHANGED] || seen[IFP_CLOCK_COLLECTIVES])
+		append_measured_legend(out, run, seen[IFP_CLOCK_COLLECTIVES]);
+	if (seen[IFP_CLOCK_UNALIGNED])
 		ifp_buf_append_text(out,
 			"NOT ALIGNED: placed by the machine's wall clock, which may "
 			"be wrong by any amount\n");
+	append_calls(out, run);
 }
 
 /* What causality has moved, and what it could not. */
@@ -207,7 +266,7 @@ void ifp_clocks_text(
 	const struct ifp_run *run, enum ifp_clocks_medium medium, bool epochs, struct ifp_buf *out)
 {
 	ifp_buf_printf(out, "rank  %-16s  %-11s  %9s  %22s  %10s  %8s  %8s\n", "host", "clock",
-		"exchanges", "offset", "drift ppm", "sigma", "bound");
+		"points", "offset", "drift ppm", "sigma", "bound");
 	for (uint32_t i = 0; i < ifp_run_rank_count(run); i++)
 		append_rank(out, run, i, medium);
 	append_legend(out, run);

@@ -96,23 +96,15 @@ static void aligned_object(struct ifp_buf *out, const struct ifp_report *report)
 
 static void clock_object(struct ifp_buf *out, const struct ifp_run_rank *rank)
 {
-	static const char *const methods[] = {[IFP_CLOCK_SHARED] = "shared",
-		[IFP_CLOCK_EXCHANGED] = "exchanged",
-		[IFP_CLOCK_UNALIGNED] = "unaligned",
-		[IFP_CLOCK_COLLECTIVES] = "collectives"};
 	struct ifp_clock_summary clock;
 
 	ifp_buf_printf(out, "{\"rank\":%u,", rank->rank);
+	ifp_clocks_json_method(rank->map, out);
 	if (!rank->map) {
-		ifp_buf_append_text(out, "\"method\":null},");
+		ifp_json_words_end(out, "},");
 		return;
 	}
 	clock = ifp_clock_map_summary(rank->map);
-	ifp_json_words_member(out, "method", methods[clock.method]);
-	ifp_json_words_member(out, "over",
-		clock.method != IFP_CLOCK_EXCHANGED ? NULL
-		: clock.over_mpi		    ? "mpi"
-						    : "zmq");
 	ifp_buf_printf(out, "\"epochs\":%u,", clock.epochs);
 	ifp_clocks_json_members(&clock, out);
 	ifp_buf_printf(out, "\"realtime_steps\":%" PRId64 "},", clock.realtime_steps);

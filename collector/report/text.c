@@ -14,6 +14,9 @@
 /* What to do where a program has ended before its window. */
 #define EARLIER " (--warmup 0 and fewer --steps let a window begin and end earlier)"
 
+/* Of "+- 57.8 us (collectives)" and a gap. */
+#define CLOCK_WIDTH 26
+
 #define MAX_STEP_LISTS 8u /* ranks that have other steps than those before them */
 
 /* Pads what was appended since start to a column's width; at least one blank follows. */
@@ -53,25 +56,20 @@ static void append_end(struct ifp_buf *out, const struct ifp_run_rank *rank)
 		ifp_buf_append_text(out, how);
 }
 
-static void append_clock(struct ifp_buf *out, const struct ifp_run_rank *rank)
+static void append_clock(struct ifp_buf *out, const struct ifp_run *run, uint32_t i)
 {
-	struct ifp_clock_summary clock;
+	const struct ifp_run_rank *rank = ifp_run_rank(run, i);
+	const char *method = ifp_clocks_method(run, i);
+	struct ifp_clock_summary clock = {.bound_ns = INT64_MAX};
 
-	if (!rank->map) {
-		ifp_buf_append_text(out, "no readings");
-		return;
-	}
-	clock = ifp_clock_map_summary(rank->map);
-	if (clock.method == IFP_CLOCK_SHARED) {
-		ifp_buf_append_text(out, "shared");
-	} else if (clock.bound_ns == INT64_MAX) {
-		ifp_buf_append_text(out, "not aligned");
+	if (rank->map)
+		clock = ifp_clock_map_summary(rank->map);
+	if (clock.method == IFP_CLOCK_SHARED || clock.bound_ns == INT64_MAX) {
+		ifp_buf_append_text(out, method);
 	} else {
 		ifp_buf_append_text(out, "+- ");
 		ifp_words_duration(out, clock.bound_ns);
-		ifp_buf_append_text(out, clock.method == IFP_CLOCK_COLLECTIVES ? " (collectives)"
-					 : clock.over_mpi		       ? " (MPI)"
-									       : " (ZeroMQ)");
+		ifp_buf_printf(out, " (%s)", method);
 	}
 	if (clock.realtime_steps)
 		ifp_buf_printf(out, ", wall clock set %" PRId64 " times", clock.realtime_steps);
@@ -92,17 +90,18 @@ static void append_rank(struct ifp_buf *out, const struct ifp_report *report, ui
 	append_duration_column(out, steps.max_ns, 10);
 	ifp_buf_printf(out, "%9" PRIu64 "  ", rank->event_count);
 	start = out->len_bytes;
-	append_clock(out, rank);
-	pad(out, start, 20);
+	append_clock(out, report->run, i);
+	pad(out, start, CLOCK_WIDTH);
 	append_end(out, rank);
 	ifp_buf_append_text(out, "\n");
 }
 
 static void append_ranks(struct ifp_buf *out, const struct ifp_report *report)
 {
-	ifp_buf_append_text(out, "\nRanks, over the whole run\n"
-				 "rank  host             steps  mean      longest      events  "
-				 "clock               ended\n");
+	ifp_buf_printf(out,
+		"\nRanks, over the whole run\n"
+		"rank  host             steps  mean      longest      events  %-*sended\n",
+		CLOCK_WIDTH, "clock");
 	for (uint32_t i = 0; i < ifp_run_rank_count(report->run); i++)
 		append_rank(out, report, i);
 }

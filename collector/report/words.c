@@ -53,6 +53,18 @@ void ifp_words_duration(struct ifp_buf *out, int64_t ns)
 	ifp_buf_printf(out, " %s", unit->name);
 }
 
+void ifp_words_offset(struct ifp_buf *out, int64_t ns)
+{
+	uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+
+	ifp_buf_append_u8(out, ns < 0 ? '-' : '+');
+	if (size < IFP_NS_PER_MS)
+		ifp_buf_printf(out, "%" PRIu64 " ns", size);
+	else
+		ifp_buf_printf(out, "%" PRIu64 ".%09" PRIu64 " s", size / IFP_NS_PER_S,
+			size % IFP_NS_PER_S);
+}
+
 void ifp_words_range(struct ifp_buf *out, int64_t low_ns, int64_t high_ns)
 {
 	const struct unit *unit = unit_for(high_ns);

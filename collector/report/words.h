@@ -10,6 +10,10 @@
 /* "312 ms", "1.25 s", "45.2 us", "0": three digits that mean something. */
 void ifp_words_duration(struct ifp_buf *out, int64_t ns);
 
+/* "-318 ns" below 1 ms, "+137.000012345 s" above: exact, as offsets of clocks are to be compared.
+ */
+void ifp_words_offset(struct ifp_buf *out, int64_t ns);
+
 /* "30 to 115 ms": one unit for both, that of the larger one. */
 void ifp_words_range(struct ifp_buf *out, int64_t low_ns, int64_t high_ns);
 

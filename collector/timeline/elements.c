@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/timeline/elements.h"
 
+#include "collector/report/words.h"
 #include "collector/timeline/brief.h"
 #include "trace/chrome/escape.h"
 
@@ -21,16 +22,6 @@ static void remember(struct ifp_element_texts *texts)
 	texts->failed |= texts->name.failed || texts->args.failed || texts->whole.failed;
 }
 
-static void append_duration(struct ifp_buf *out, int64_t ns)
-{
-	if (ns < IFP_NS_PER_US)
-		ifp_buf_printf(out, "%" PRId64 " ns", ns);
-	else if (ns < IFP_NS_PER_MS)
-		ifp_buf_printf(out, "%.1f us", (double)ns / IFP_NS_PER_US);
-	else
-		ifp_buf_printf(out, "%.1f ms", (double)ns / IFP_NS_PER_MS);
-}
-
 /* The certified bound first: it is what a reader of the timeline has to know. */
 static void append_clock(struct ifp_buf *out, const struct ifp_clock_map *map)
 {
@@ -46,13 +37,14 @@ static void append_clock(struct ifp_buf *out, const struct ifp_clock_map *map)
 		return;
 	}
 	ifp_buf_append_text(out, "±");
-	append_duration(out, clock.bound_ns);
+	ifp_words_duration(out, clock.bound_ns);
 	if (!ifp_clock_map_epoch_count(map))
 		return;
 	ifp_buf_append_text(out, " (sigma ");
-	append_duration(out, llround(clock.sigma_ns));
-	ifp_buf_printf(out, ", %+.6f s, %+.3f ppm)", (double)clock.offset_ns / IFP_NS_PER_S,
-		clock.rate_ppm);
+	ifp_words_duration(out, llround(clock.sigma_ns));
+	ifp_buf_append_text(out, ", ");
+	ifp_words_offset(out, clock.offset_ns);
+	ifp_buf_printf(out, ", %+.3f ppm)", clock.rate_ppm);
 }
 
 struct ifp_sink_rank ifp_element_rank(

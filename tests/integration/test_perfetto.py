@@ -177,7 +177,7 @@ class Perfetto(Slice):
         self.assertEqual(
             [trace.processes[uuid] for uuid in
              sorted(trace.processes, key=lambda uuid: trace.tracks[uuid]["order"])],
-            [f"rank {rank} · node03 · ±0 ns" for rank in range(3)])
+            [f"rank {rank} · node03 · ±0" for rank in range(3)])
         for process in trace.processes:
             lanes = [t for t in trace.tracks.values() if t.get("parent") == process]
             lanes.sort(key=lambda t: t["order"])

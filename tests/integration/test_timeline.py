@@ -39,7 +39,7 @@ class Merged(TimelineCase):
             e["pid"]: e["args"]["sort_index"] for e in events if e["name"] == "process_sort_index"
         }
         titles = [names[pid] for pid in sorted(names, key=order.get)]
-        expected = ["infprof"] + [f"rank {rank} · node03 · ±0 ns" for rank in range(RANKS)]
+        expected = ["infprof"] + [f"rank {rank} · node03 · ±0" for rank in range(RANKS)]
         expected[1 + 5] = "rank 5 · far.away · NOT ALIGNED"
         self.assertEqual(titles, expected)
         self.assertEqual(len({e["pid"] for e in slices(events)}), 1 + RANKS)

@@ -163,7 +163,7 @@ static void text_lists_ranks_windows_and_ledger(void **state)
 				     "all_reduce.\n"));
 	assert_non_null(strstr(text, "Program: train.py\nRun: sample-1\n"));
 	assert_non_null(strstr(text, "\n   3  node1                6  300 ms    "));
-	assert_non_null(strstr(text, "  shared              exited 0\n"));
+	assert_non_null(strstr(text, "  shared                    exited 0\n"));
 	assert_non_null(strstr(text, "   0  attempt 1: steps 1 to 6, 72 events of 4 ranks\n"));
 	assert_non_null(strstr(text, "      marks-dropped 1, rank 0: a ring was full\n"));
 }

@@ -87,7 +87,9 @@ static void the_table_has_a_line_for_every_rank(void **state)
 		"s     +0.0000");
 	assert_holds(table,
 		"\n   3  alone             NOT ALIGNED          -                       -  ");
-	assert_holds(table, "no clock drifts by more than 50 ppm");
+	assert_holds(table, "as long as no clock\n        drifts by more than 50 ppm\n");
+	assert_holds(table, "shared: reads the reference's clock");
+	assert_holds(table, "Of two ranks: add their bounds");
 	assert_null(strstr(table, "\033"));
 }
 
@@ -109,7 +111,7 @@ static void with_epochs_each_exchange_of_a_clock_has_a_line(void **state)
 	assert_non_null(epochs);
 	assert_holds(epochs, "\n     0.000 s        +137.000012345 s");
 	assert_holds(epochs, "\n    21.000 s        +137.000012345 s");
-	assert_holds(epochs, "   1.00 us\n");
+	assert_holds(epochs, "   1.00 us  -1.00 us to +1.00 us\n");
 	assert_null(strstr(epochs, "Clock of rank 3"));
 }
 

@@ -24,6 +24,25 @@ static void durations_have_three_digits_that_mean_something(void **state)
 	}
 }
 
+static void offsets_are_exact(void **state)
+{
+	static const struct {
+		int64_t ns;
+		const char *text;
+	} cases[] = {{0, "+0 ns"}, {-318, "-318 ns"}, {999999, "+999999 ns"},
+		{-1000000, "-0.001000000 s"}, {137000012345, "+137.000012345 s"},
+		{INT64_MIN, "-9223372036.854775808 s"}};
+
+	(void)state;
+	for (size_t i = 0; i < IFP_ARRAY_SIZE(cases); i++) {
+		IFP_CLEANUP_BUF struct ifp_buf out = {0};
+
+		ifp_words_offset(&out, cases[i].ns);
+		ifp_buf_append_u8(&out, 0);
+		assert_string_equal((const char *)out.data, cases[i].text);
+	}
+}
+
 static void a_range_has_the_unit_of_its_larger_end(void **state)
 {
 	IFP_CLEANUP_BUF struct ifp_buf out = {0};
@@ -75,6 +94,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(durations_have_three_digits_that_mean_something),
+		cmocka_unit_test(offsets_are_exact),
 		cmocka_unit_test(a_range_has_the_unit_of_its_larger_end),
 		cmocka_unit_test(one_has_no_plural),
 		cmocka_unit_test(ranks_are_listed_as_ranges),
