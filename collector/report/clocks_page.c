@@ -5,11 +5,13 @@
 #include "collector/report/plot.h"
 #include "core/cleanup.h"
 #include "core/time.h"
+#include "trace/wire/document.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A page with more plots is no longer looked at; the table holds every clock. */
 #define MAX_CLOCKS 64
@@ -99,9 +101,10 @@ static int64_t mark_epochs(const struct ifp_run *run, const struct ifp_clock_map
 static void draw(const struct curve *curve, uint32_t epoch_count, struct ifp_buf *out)
 {
 	double margin = (curve->most - curve->least) * 0.05;
-	struct ifp_plot course = {"deviation from a straight line, and sigma", curve->middle[0].x,
-		curve->middle[SAMPLES - 1].x, curve->least - margin, curve->most + margin, false};
-	struct ifp_plot bound = {"certified bound", curve->middle[0].x,
+	struct ifp_plot course = {"deviation from a straight line, and sigma", "deviation",
+		curve->middle[0].x, curve->middle[SAMPLES - 1].x, curve->least - margin,
+		curve->most + margin, false};
+	struct ifp_plot bound = {"certified bound", "bound", curve->middle[0].x,
 		curve->middle[SAMPLES - 1].x, curve->least_bound / 2, curve->most_bound * 2, true};
 
 	ifp_plot_begin(&course, out);
@@ -138,7 +141,7 @@ static int append_clock(struct ifp_buf *out, const struct ifp_run *run, uint32_t
 }
 
 static const char head[] =
-	"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Clocks</title>\n"
+	"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
 	"<style>\n"
 	":root{color-scheme:light dark;--ink:light-dark(#222,#ddd);--faint:light-dark(#ddd,#444);"
 	"--line:light-dark(#1f6feb,#79b8ff);--alarm:light-dark(#c00,#f66)}\n"
@@ -150,13 +153,56 @@ static const char head[] =
 	".axis{fill:none;stroke:var(--ink)}.grid{stroke:var(--faint)}\n"
 	".line{fill:none;stroke:var(--line);stroke-width:1.5}"
 	".band{fill:var(--line);opacity:.2}.dot{fill:var(--line)}\n"
-	"</style></head><body>\n<h1>Clocks</h1>\n<pre>\n";
+	"</style>\n";
+
+static const char caption[] =
+	"<p>Left: by how much a clock's offset leaves the straight line from its first point to "
+	"its last; blue band: +- sigma; dots: exchanges, or collectives. Right: the certified "
+	"bound, on a logarithmic scale.</p>\n";
+
+static void append_escaped(struct ifp_buf *out, const char *text)
+{
+	for (const char *c = text; *c; c++) {
+		if (strchr("<>&", *c))
+			ifp_buf_printf(out, "&#%d;", *c);
+		else
+			ifp_buf_append_u8(out, (uint8_t)*c);
+	}
+}
+
+/* "Clocks of train.py, run 3f2a": pages of several runs lie open side by side. */
+static void append_title(struct ifp_buf *out, const struct ifp_run *run)
+{
+	const cJSON *document = ifp_run_document(run);
+	const char *program = document ? ifp_document_get_text(document, "program") : NULL;
+	const char *id = document ? ifp_document_get_text(document, "run_id") : NULL;
+
+	ifp_buf_append_text(out, "Clocks");
+	if (program) {
+		ifp_buf_append_text(out, " of ");
+		append_escaped(out, program);
+	}
+	if (id) {
+		ifp_buf_append_text(out, program ? ", run " : " of run ");
+		append_escaped(out, id);
+	}
+}
+
+static void append_head(struct ifp_buf *out, const struct ifp_run *run)
+{
+	ifp_buf_append_text(out, head);
+	ifp_buf_append_text(out, "<title>");
+	append_title(out, run);
+	ifp_buf_append_text(out, "</title></head><body>\n<h1>");
+	append_title(out, run);
+	ifp_buf_append_text(out, "</h1>\n<pre>\n");
+}
 
 void ifp_clocks_page(const struct ifp_run *run, struct ifp_buf *out)
 {
 	uint32_t drawn = 0, left_out = 0;
 
-	ifp_buf_append_text(out, head);
+	append_head(out, run);
 	ifp_clocks_text(run, IFP_CLOCKS_PAGE, false, out);
 	ifp_buf_append_text(out, "</pre>\n");
 	for (uint32_t i = 0; i < ifp_run_rank_count(run); i++) {
@@ -166,12 +212,17 @@ void ifp_clocks_page(const struct ifp_run *run, struct ifp_buf *out)
 			left_out++;
 			continue;
 		}
+		if (!drawn)
+			ifp_buf_append_text(out, caption);
 		if (append_clock(out, run, i)) {
 			out->failed = true;
 			return;
 		}
 		drawn++;
 	}
+	if (!drawn)
+		ifp_buf_append_text(
+			out, "<p>No clock was measured against another: there is no plot.</p>\n");
 	if (left_out)
 		ifp_buf_printf(out, "<p>%u further clocks are in the table only.</p>\n", left_out);
 	ifp_buf_append_text(out, "</body></html>\n");

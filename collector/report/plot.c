@@ -2,19 +2,21 @@
 #include "collector/report/plot.h"
 
 #include "collector/report/words.h"
+#include "core/cleanup.h"
 
 #include <math.h>
 
 /* Of the picture, in the units of its viewBox. */
 #define WIDTH 520
-#define HEIGHT 190
-#define LEFT_EDGE 70
+#define HEIGHT 206
+#define LEFT_EDGE 84
 #define RIGHT_EDGE (WIDTH - 12)
 #define TOP_EDGE 24
-#define BOTTOM_EDGE (HEIGHT - 26)
+#define BOTTOM_EDGE (HEIGHT - 42)
 
-/* About so many steps from one end of an axis to the other. */
-#define STEPS 4
+/* At most so many steps from one end of an axis to the other, and more than a third of that: there
+ * are two ticks at least. */
+#define STEPS 6
 
 static double share(const struct ifp_plot *plot, double y)
 {
@@ -66,11 +68,37 @@ static void tick_y(const struct ifp_plot *plot, double y, struct ifp_buf *out)
 	ifp_buf_append_text(out, "</text>\n");
 }
 
+/* 1, 2 and 5 times each power of ten where there are few of these. */
+static void ticks_of_powers(const struct ifp_plot *plot, struct ifp_buf *out)
+{
+	static const int factors[] = {1, 2, 5};
+	size_t count = plot->top < 100 * plot->bottom ? IFP_ARRAY_SIZE(factors) : 1;
+
+	for (double power = pow(10, floor(log10(plot->bottom))); power <= plot->top; power *= 10) {
+		for (size_t i = 0; i < count; i++) {
+			double y = factors[i] * power;
+
+			if (y >= plot->bottom && y <= plot->top)
+				tick_y(plot, y, out);
+		}
+	}
+}
+
+static void name_axes(const struct ifp_plot *plot, struct ifp_buf *out)
+{
+	int x = (LEFT_EDGE + RIGHT_EDGE) / 2, y = (TOP_EDGE + BOTTOM_EDGE) / 2;
+
+	ifp_buf_printf(out,
+		"<text text-anchor=\"middle\" x=\"%d\" y=\"%d\">time of the timeline</text>\n"
+		"<text text-anchor=\"middle\" transform=\"translate(14,%d) "
+		"rotate(-90)\">%s</text>\n",
+		x, HEIGHT - 6, y, plot->y_name);
+}
+
 static void ticks_y(const struct ifp_plot *plot, struct ifp_buf *out)
 {
 	if (plot->logarithmic) {
-		for (double y = pow(10, ceil(log10(plot->bottom))); y <= plot->top; y *= 10)
-			tick_y(plot, y, out);
+		ticks_of_powers(plot, out);
 		return;
 	}
 	double step = round_step(plot->top - plot->bottom);
@@ -95,6 +123,7 @@ void ifp_plot_begin(struct ifp_plot *plot, struct ifp_buf *out)
 		HEIGHT, plot->title);
 	ifp_buf_printf(
 		out, "<text class=\"name\" x=\"%d\" y=\"14\">%s</text>\n", LEFT_EDGE, plot->title);
+	name_axes(plot, out);
 	ticks_y(plot, out);
 	step = round_step(plot->right - plot->left);
 	for (double i = ceil(plot->left / step); i * step <= plot->right; i++)

@@ -12,6 +12,7 @@
 
 struct ifp_plot {
 	const char *title;  /* above it; plain text */
+	const char *y_name; /* along the axis; x is the time of the timeline */
 	double left, right; /* x: seconds */
 	double bottom, top; /* y: nanoseconds */
 	bool logarithmic;   /* y; then bottom > 0 */

@@ -164,9 +164,34 @@ static void the_page_plots_measured_clocks_and_marks_those_that_are_not(void **s
 	assert_holds(page, "far &#60;away&#62;");
 	assert_holds(page, "<b class=\"alarm\">NOT ALIGNED</b>");
 	assert_holds(page, "<title>certified bound</title>");
+	assert_holds(page, "blue band: +- sigma");
+	assert_holds(page, ">time of the timeline</text>");
+	assert_null(strstr(page, "there is no plot"));
 	assert_null(strstr(page, "Clock of rank 1"));
 	assert_null(strstr(page, "nan"));
 	assert_null(strstr(page, "inf,"));
+}
+
+static void a_page_without_a_measured_clock_says_so(void **state)
+{
+	char path[] = "/tmp/infprof-clock-XXXXXX";
+	IFP_CLEANUP(ifp_run_close) struct ifp_run *run = NULL;
+	struct fixture f = {0};
+	struct archive_maker maker;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	archive_maker_open(&maker, path, 2);
+	archive_maker_steps(&maker, 1, RUN_NS);
+	archive_maker_close(&maker);
+	assert_ok(ifp_run_open(path, &run));
+	unlink(path);
+	ifp_clocks_page(run, &f.out);
+	assert_holds(text(&f), "there is no plot");
+	assert_null(strstr(text(&f), "blue band"));
+	ifp_buf_free(&f.out);
 }
 
 int main(void)
@@ -183,6 +208,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			the_page_plots_measured_clocks_and_marks_those_that_are_not, setup,
 			teardown),
+		cmocka_unit_test(a_page_without_a_measured_clock_says_so),
 	};
 
 	return RUN_TESTS(tests);
