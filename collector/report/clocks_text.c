@@ -179,10 +179,10 @@ static void append_measured_legend(struct ifp_buf *out, const struct ifp_run *ru
 		"offset: the rank's clock minus the job's time, at its first point\n"
 		"drift:  of the rank's clock against the job's time, the mean of the run\n"
 		"sigma:  estimated standard deviation of the offset, the largest of the run\n"
-		"bound:  the offset is certainly not farther off; the largest of the run, mostly "
-		"half way between\n"
-		"        two points. Of two ranks: add their bounds. It holds as long as no "
-		"clock");
+		"bound:  the offset is certainly not farther off; the largest of the run, half way "
+		"between\n"
+		"        two points or at an end. Of two ranks: add their bounds. It holds as long "
+		"as no clock");
 	ifp_buf_printf(out, "%s by more than %" PRId64 " ppm\n",
 		collectives ? "'s rate\n        leaves its line" : "\n        drifts",
 		ifp_run_drift_ppm(run));

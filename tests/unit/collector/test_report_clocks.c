@@ -172,6 +172,14 @@ static void the_page_plots_measured_clocks_and_marks_those_that_are_not(void **s
 	assert_null(strstr(page, "inf,"));
 }
 
+static void a_clock_is_told_with_all_who_read_it(void **state)
+{
+	struct fixture *f = *state;
+
+	ifp_clocks_readers(f->run, 0, &f->out);
+	assert_string_equal(text(f), "Clock of ranks 0, 1");
+}
+
 static void a_page_without_a_measured_clock_says_so(void **state)
 {
 	char path[] = "/tmp/infprof-clock-XXXXXX";
@@ -208,6 +216,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			the_page_plots_measured_clocks_and_marks_those_that_are_not, setup,
 			teardown),
+		cmocka_unit_test_setup_teardown(
+			a_clock_is_told_with_all_who_read_it, setup, teardown),
 		cmocka_unit_test(a_page_without_a_measured_clock_says_so),
 	};
 
