@@ -147,24 +147,29 @@ static double gap_needed(const struct work *w)
 	return needed > MIN_GAP_TO_DEVIATION ? needed : MIN_GAP_TO_DEVIATION;
 }
 
-static bool stands_out(struct work *w, uint32_t candidate)
+static void measure_gap(struct work *w, struct ifp_lateness *out)
 {
-	int64_t first_ns, last_ns, gap_ns, spread_ns, deviation_ns;
+	int64_t first_ns, last_ns;
 
 	for (uint32_t s = 0; s < w->steps; s++) {
-		others(w, s, candidate, &first_ns, &last_ns);
+		others(w, s, out->candidate, &first_ns, &last_ns);
 		w->values[s] = last_ns - first_ns;
 	}
-	spread_ns = ifp_median(w->values, w->steps);
+	out->others_ns = ifp_median(w->values, w->steps);
 	for (uint32_t s = 0; s < w->steps; s++) {
-		others(w, s, candidate, &first_ns, &last_ns);
-		w->values[s] = w->arrivals->steps[s].arrival_ns[candidate] - last_ns;
+		others(w, s, out->candidate, &first_ns, &last_ns);
+		w->values[s] = w->arrivals->steps[s].arrival_ns[out->candidate] - last_ns;
 	}
-	gap_ns = ifp_median(w->values, w->steps);
+	out->gap_ns = ifp_median(w->values, w->steps);
 	for (uint32_t s = 0; s < w->steps; s++)
-		w->values[s] = llabs(w->values[s] - gap_ns);
-	deviation_ns = ifp_median(w->values, w->steps);
-	return gap_ns > spread_ns && (double)gap_ns > gap_needed(w) * (double)deviation_ns;
+		w->values[s] = llabs(w->values[s] - out->gap_ns);
+	out->deviation_ns = ifp_median(w->values, w->steps);
+}
+
+static bool stands_out(const struct ifp_lateness *out, double gap_to_deviation)
+{
+	return out->gap_ns > out->others_ns &&
+	       (double)out->gap_ns > gap_to_deviation * (double)out->deviation_ns;
 }
 
 bool ifp_lateness_regular(uint32_t steps_late, uint32_t steps)
@@ -237,11 +242,16 @@ static void test(struct work *w, struct ifp_lateness *out)
 	describe_candidate(w, out);
 	regular = ifp_lateness_regular(out->steps_late, w->steps);
 	out->enough_steps = w->steps >= ifp_lateness_steps_needed(w->ranks);
-	if (!out->enough_steps || !regular || !stands_out(w, out->candidate))
+	if (!out->enough_steps || !regular)
+		return;
+	measure_gap(w, out);
+	out->more_steps_tell = stands_out(out, MIN_GAP_TO_DEVIATION);
+	if (!stands_out(out, gap_needed(w)))
 		return;
 	limit_hiccups(w);
 	out->p = permutation_p(w, observed_ns);
 	out->late = out->p <= LEVEL;
+	out->more_steps_tell = !out->late;
 }
 
 int ifp_lateness_test(const struct ifp_arrivals *arrivals, struct ifp_lateness *out)

@@ -34,6 +34,10 @@ struct ifp_lateness {
 	int64_t late_ns;	   /* its median lateness */
 	uint32_t steps_late;	   /* steps in which it was the last */
 	double p;		   /* of 1.; 1 when it was not tested */
+	/* Of 3.: medians of its gap to the second last and of the others' spread, and the median
+	 * deviation of the gap. Of a candidate that meets 2. */
+	int64_t gap_ns, others_ns, deviation_ns;
+	bool more_steps_tell; /* not late, but it might be with more steps that are like these */
 	int64_t spread_min_ns;	   /* last minus first arrival, over the steps */
 	int64_t spread_max_ns;
 	uint32_t most_last;	/* in so many steps was the rank last that was it most often */

@@ -132,6 +132,10 @@ static void copy_lateness(const struct comparison *c, const struct ifp_arrivals 
 	verdict->aligned_ns = c->bound_ns[ifp_index_of_largest(c->bound_ns, c->count)];
 	verdict->spread_min_ns = lateness->spread_min_ns;
 	verdict->spread_max_ns = lateness->spread_max_ns;
+	verdict->gap_ns = lateness->gap_ns;
+	verdict->others_ns = lateness->others_ns;
+	verdict->deviation_ns = lateness->deviation_ns;
+	verdict->more_steps_tell = lateness->more_steps_tell;
 	verdict->most_last = lateness->most_last;
 	verdict->another_each_time = lateness->another_each_time;
 }

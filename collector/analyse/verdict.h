@@ -67,7 +67,9 @@ struct ifp_verdict {
 	struct ifp_verdict_bound bound;
 	int64_t aligned_ns; /* largest bound of any rank's clock where it was compared */
 	int64_t spread_min_ns, spread_max_ns;
-	uint32_t most_last; /* as in lateness.h */
+	int64_t gap_ns, others_ns, deviation_ns; /* these and the next three as in lateness.h */
+	bool more_steps_tell;
+	uint32_t most_last;
 	bool another_each_time;
 	bool from_marks;       /* LATE by the ends of steps, not at a collective */
 	bool late_before_step; /* most of it was lost before the step's start */

@@ -22,8 +22,9 @@ static void append_alignment(
 static void append_job(
 	struct ifp_buf *out, const struct ifp_job *job, const struct ifp_verdict *verdict)
 {
-	ifp_buf_printf(
-		out, "%u of %u ranks, ", verdict->ranks ? verdict->ranks : job->ranks, job->world);
+	ifp_buf_printf(out, "%u of %u ranks, ", job->ranks, job->world);
+	if (verdict->ranks && verdict->ranks < job->ranks)
+		ifp_buf_printf(out, "%u with collectives, ", verdict->ranks);
 	/* there may have been many: they are in the report */
 	if (verdict->steps)
 		ifp_words_count(out, verdict->steps, "step");
@@ -58,6 +59,22 @@ static void append_candidate(struct ifp_buf *out, const struct ifp_verdict *verd
 	ifp_words_count(out, verdict->steps, "step");
 }
 
+/* Nearly always the last one, but within what may be noise. */
+static void append_unclear(struct ifp_buf *out, const struct ifp_verdict *verdict)
+{
+	append_candidate(out, verdict);
+	ifp_buf_append_text(out, ", but not clearly enough: ");
+	if (verdict->more_steps_tell) {
+		ifp_buf_append_text(out, "more steps would tell");
+		return;
+	}
+	ifp_words_duration(out, verdict->gap_ns);
+	ifp_buf_append_text(out, " +- ");
+	ifp_words_duration(out, verdict->deviation_ns);
+	ifp_buf_append_text(out, " behind the second last, the others within ");
+	ifp_words_duration(out, verdict->others_ns);
+}
+
 static void append_nobody(struct ifp_buf *out, const struct ifp_verdict *verdict)
 {
 	ifp_buf_append_text(out, "no rank is late: ");
@@ -74,8 +91,7 @@ static void append_nobody(struct ifp_buf *out, const struct ifp_verdict *verdict
 	if (verdict->another_each_time) {
 		ifp_buf_append_text(out, "no rank was the last twice in a row");
 	} else if (ifp_lateness_regular(verdict->steps_late, verdict->steps)) {
-		append_candidate(out, verdict);
-		ifp_buf_append_text(out, ", but not clearly enough: more --steps would tell");
+		append_unclear(out, verdict);
 	} else {
 		ifp_buf_printf(out, "none last in more than %u of %u steps", verdict->most_last,
 			verdict->steps);
@@ -91,7 +107,8 @@ static void append_few_steps(struct ifp_buf *out, const struct ifp_verdict *verd
 		ifp_buf_printf(out, ", %u left out", verdict->steps_skipped);
 }
 
-static void append_unknown(struct ifp_buf *out, const struct ifp_verdict *verdict)
+static void append_unknown(
+	struct ifp_buf *out, const struct ifp_job *job, const struct ifp_verdict *verdict)
 {
 	ifp_buf_append_text(out, "cannot tell whether a rank is late: ");
 	switch (verdict->reason) {
@@ -99,7 +116,10 @@ static void append_unknown(struct ifp_buf *out, const struct ifp_verdict *verdic
 		ifp_buf_append_text(out, "there is only one");
 		break;
 	case IFP_REASON_NO_STEPS:
-		ifp_buf_append_text(out, "collectives were recorded, but no step was marked");
+		ifp_buf_append_text(out,
+			job->imported ? "the traces have collectives, but no ProfilerStep#N: the "
+					"program has to call prof.step() after each step"
+				      : "collectives were recorded, but no step was marked");
 		break;
 	case IFP_REASON_OTHER_COLLECTIVES:
 		ifp_buf_append_text(out, "the ranks did other collectives in each step");
@@ -135,7 +155,7 @@ void ifp_headline(const struct ifp_job *job, const struct ifp_verdict *verdict, 
 		append_nobody(out, verdict);
 		break;
 	default:
-		append_unknown(out, verdict);
+		append_unknown(out, job, verdict);
 	}
 }
 

@@ -13,6 +13,7 @@ struct ifp_job {
 	uint32_t world; /* that the launcher started */
 	uint32_t hosts;
 	bool one_clock;	  /* all ranks share one */
+	bool imported;	  /* from traces */
 	int64_t bound_ns; /* largest of any rank over the run; INT64_MAX = one is not aligned */
 };
 

@@ -28,6 +28,7 @@ struct ifp_job ifp_job_of(const struct ifp_run *run)
 		const struct ifp_run_rank *rank = ifp_run_rank(run, i);
 		struct ifp_clock_summary clock;
 
+		job.imported = job.imported || rank->imported;
 		job.hosts += rank_host_known(rank) && !seen_before(run, i);
 		if (!rank->map)
 			continue;

@@ -221,6 +221,33 @@ static int report_repairs(struct ifp_run *run, const struct ifp_run_rank *rank)
 	return err;
 }
 
+/* Of a trace it is told why its collectives did not do. */
+static int report_unaligned(struct ifp_run *run, const struct ifp_run_member *member)
+{
+	const struct ifp_run_rank *rank = &member->seen;
+	uint64_t collectives = member->samples.collective_count;
+
+	if (!rank->imported)
+		return ifp_run_ledger_printf(run, rank->rank, "clock-unaligned",
+			(int64_t)rank->event_count,
+			"the clock of rank %" PRIu32
+			" was not measured against the others: it is placed by wall-clock time",
+			rank->rank);
+	if (!collectives)
+		return ifp_run_ledger_printf(run, rank->rank, "clock-unaligned",
+			(int64_t)rank->event_count,
+			"the trace of rank %" PRIu32
+			" has no collectives by which it could be aligned with the others (sends "
+			"and receives are none): it is placed by wall-clock time",
+			rank->rank);
+	return ifp_run_ledger_printf(run, rank->rank, "clock-unaligned", (int64_t)rank->event_count,
+		"the %" PRIu64 " collectives of rank %" PRIu32
+		" do not align it: they are of groups without ranks that are here, too few of them "
+		"are the others' too, or they contradict each other; it is placed by wall-clock "
+		"time",
+		collectives, rank->rank);
+}
+
 static int report_member(struct ifp_run *run, const struct ifp_run_member *member)
 {
 	const struct ifp_run_rank *rank = &member->seen;
@@ -239,11 +266,7 @@ static int report_member(struct ifp_run *run, const struct ifp_run_member *membe
 			" is in the archive: its events cannot be placed in time",
 			rank->rank);
 	if (!err && rank->map && ifp_clock_map_summary(rank->map).method == IFP_CLOCK_UNALIGNED)
-		err = ifp_run_ledger_printf(run, rank->rank, "clock-unaligned",
-			(int64_t)rank->event_count,
-			"the clock of rank %" PRIu32
-			" was not measured against the others: it is placed by wall-clock time",
-			rank->rank);
+		err = report_unaligned(run, member);
 	if (!err && rank->map)
 		err = report_repairs(run, rank);
 	return err;

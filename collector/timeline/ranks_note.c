@@ -91,6 +91,7 @@ static void append_nothing(struct ifp_buf *out, const struct ifp_cut *cut,
 			cut->by_steps ? "one step" : "the recording");
 		append_size(out, plan->least_bytes);
 	}
+	ifp_buf_append_text(out, "; --ranks-budget 0 sets no limit");
 }
 
 int ifp_ranks_note(struct ifp_run *run, const struct ifp_cut *cut,

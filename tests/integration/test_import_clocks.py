@@ -173,6 +173,18 @@ class Aligned(Merge):
         self.assertEqual([c["method"] for c in harness.report(self.output)["clocks"]],
                          ["unaligned", "unaligned"])
         self.assertIn((1, "clock-unaligned"), harness.ledger_words(self.output))
+        self.assertIn("the 45 collectives of rank 1 do not align it", self.why_unaligned(1))
+
+    def test_ranks_without_collectives_are_told_so(self):
+        trace = shift_trace.load(STEPS[1])
+        trace["traceEvents"] = [e for e in trace["traceEvents"] if not shift_trace.is_collective(e)]
+        shift_trace.dump(trace, self.folder / "other.json.gz")
+        self.merge("--in-order", STEPS[0], self.folder / "other.json.gz")
+        self.assertIn("the trace of rank 1 has no collectives", self.why_unaligned(1))
+
+    def why_unaligned(self, rank):
+        return next(row["why"] for row in harness.report(self.output)["ledger"]
+                    if (row["what"], row["rank"]) == ("clock-unaligned", rank))
 
     def test_ranges_of_gloo_do_where_there_are_no_kernels(self):
         """Three ranks; rank 1's clock is 40 s ahead, rank 2's runs 200 ppm fast."""

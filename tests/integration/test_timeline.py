@@ -397,7 +397,7 @@ class Limits(TimelineCase):
 
     def test_less_than_a_step_leaves_nothing(self):
         self.assertRegex(self.budget(1), "^ranks/ is empty: [0-9.]+ kB are more than --ranks-budget 1 B; "
-                         "one step of one rank takes [0-9.]+ kB$")
+                         "one step of one rank takes [0-9.]+ kB; --ranks-budget 0 sets no limit$")
         self.assertEqual(self.files(), [])
 
     def test_0_is_no_limit(self):

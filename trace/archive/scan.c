@@ -81,7 +81,10 @@ int ifp_archive_check_header(int fd, const char *path, bool *torn)
 	if (*torn)
 		return 0;
 	if ((size_t)got < sizeof(found) || memcmp(found, file_magic, sizeof(file_magic)) != 0)
-		return ifp_fail(-EBADMSG, "%s is no infprof archive", path);
+		return ifp_fail(-EBADMSG,
+			"%s is no infprof archive (traces of torch.profiler become one by infprof "
+			"merge FILE... -o OUT)",
+			path);
 	number = ifp_cursor_u32(&version);
 	if (number != IFP_ARCHIVE_VERSION)
 		return ifp_fail(-EPROTO,

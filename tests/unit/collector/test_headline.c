@@ -51,12 +51,14 @@ static void several_hosts_say_how_well_their_clocks_are_aligned(void **state)
 
 	(void)state;
 	assert_headline(&hosts, &verdict,
-		"15 of 16 ranks, 25 steps, 2 hosts, clocks aligned to 4.20 us; "
+		"16 of 16 ranks, 15 with collectives, 25 steps, 2 hosts, clocks aligned to 4.20 "
+		"us; "
 		"rank 9 is late: 100 ms at the end of 24 of 25 steps");
 	verdict.aligned_ns = 1700;
 	assert_headline(&hosts, &verdict,
-		"15 of 16 ranks, 25 steps, 2 hosts, clocks aligned to 1.70 us where compared "
-		"(4.20 us over the run); rank 9 is late: 100 ms at the end of 24 of 25 steps");
+		"16 of 16 ranks, 15 with collectives, 25 steps, 2 hosts, clocks aligned to 1.70 us "
+		"where compared (4.20 us over the run); rank 9 is late: 100 ms at the end of 24 of "
+		"25 steps");
 	/* nothing was compared */
 	verdict = (struct ifp_verdict){
 		.kind = IFP_VERDICT_UNKNOWN, .reason = IFP_REASON_NO_STEPS, .ranks = 16};
@@ -114,10 +116,20 @@ static void noise(void **state)
 		"no rank is late: spread 30.0 to 115 ms, none last in more than 2 of 5 steps");
 	verdict.rank = 3;
 	verdict.steps_late = verdict.most_last = 4;
+	verdict.more_steps_tell = true;
 	assert_headline(&one_host, &verdict,
 		"8 of 8 ranks, 5 steps, one host, one clock; "
 		"no rank is late: spread 30.0 to 115 ms, rank 3 is last in 4 of 5 steps, but not "
-		"clearly enough: more --steps would tell");
+		"clearly enough: more steps would tell");
+	verdict.more_steps_tell = false;
+	verdict.gap_ns = 12 * MS;
+	verdict.deviation_ns = 9 * MS;
+	verdict.others_ns = 40 * MS;
+	assert_headline(&one_host, &verdict,
+		"8 of 8 ranks, 5 steps, one host, one clock; "
+		"no rank is late: spread 30.0 to 115 ms, rank 3 is last in 4 of 5 steps, but not "
+		"clearly enough: 12.0 ms +- 9.00 ms behind the second last, the others within "
+		"40.0 ms");
 }
 
 #define CANNOT                                                                                     \
@@ -145,6 +157,19 @@ static void every_reason_not_to_tell_has_its_words(void **state)
 
 		assert_headline(&one_host, &verdict, cases[i].text);
 	}
+}
+
+static void traces_without_steps_say_what_would_mark_them(void **state)
+{
+	struct ifp_job traces = one_host;
+	const struct ifp_verdict verdict = {
+		.kind = IFP_VERDICT_UNKNOWN, .reason = IFP_REASON_NO_STEPS, .ranks = 8};
+
+	(void)state;
+	traces.imported = true;
+	assert_headline(&traces, &verdict,
+		CANNOT "the traces have collectives, but no ProfilerStep#N: the program has to "
+		       "call prof.step() after each step");
 }
 
 static void a_lateness_within_the_bound_says_both(void **state)
@@ -190,6 +215,7 @@ int main(void)
 		cmocka_unit_test(what_has_to_be_exceeded_is_said_in_parts),
 		cmocka_unit_test(noise),
 		cmocka_unit_test(every_reason_not_to_tell_has_its_words),
+		cmocka_unit_test(traces_without_steps_say_what_would_mark_them),
 		cmocka_unit_test(a_lateness_within_the_bound_says_both),
 		cmocka_unit_test(where_the_time_goes_is_said_of_late_ranks_only),
 	};

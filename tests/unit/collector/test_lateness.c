@@ -97,6 +97,32 @@ static void a_gap_within_the_spread_of_the_others_is_no_lateness(void **state)
 	assert_int_equal(lateness.candidate, 6);
 	assert_int_equal(lateness.steps_late, 10);
 	assert_false(lateness.late);
+	assert_true(lateness.gap_ns < lateness.others_ns);
+	assert_false(lateness.more_steps_tell);
+}
+
+/* Of two ranks one is 10 ms behind, 3 more or less: too unsteady for 8 steps, not for 30. */
+static void more_steps_tell_where_the_gap_is_steady_enough_for_them(void **state)
+{
+	struct noise noise;
+	struct ifp_lateness lateness;
+
+	(void)state;
+	noise_make(&noise, NOISE_TURNS, 11, 2, 30);
+	for (uint32_t s = 0; s < 30; s++) {
+		noise.arrival_ns[s][0] = s * 500 * MS;
+		noise.arrival_ns[s][1] = s * 500 * MS + (s % 2 ? 13 : 7) * MS;
+	}
+	noise.arrivals.step_count = 8;
+	assert_ok(ifp_lateness_test(&noise.arrivals, &lateness));
+	assert_false(lateness.late);
+	assert_true(lateness.more_steps_tell);
+	assert_int_equal(lateness.gap_ns, 10 * MS);
+	assert_int_equal(lateness.deviation_ns, 3 * MS);
+	noise.arrivals.step_count = 30;
+	assert_ok(ifp_lateness_test(&noise.arrivals, &lateness));
+	assert_true(lateness.late);
+	assert_false(lateness.more_steps_tell);
 }
 
 static void equal_arrivals_name_nobody(void **state)
@@ -196,6 +222,7 @@ int main(void)
 		cmocka_unit_test(too_few_steps_name_nobody),
 		cmocka_unit_test(one_hiccup_of_another_rank_hides_nobody),
 		cmocka_unit_test(a_gap_within_the_spread_of_the_others_is_no_lateness),
+		cmocka_unit_test(more_steps_tell_where_the_gap_is_steady_enough_for_them),
 		cmocka_unit_test(equal_arrivals_name_nobody),
 		cmocka_unit_test(clean_jobs_name_nobody),
 		cmocka_unit_test(clean_jobs_of_few_ranks_name_nobody_either),
