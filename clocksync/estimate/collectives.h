@@ -10,8 +10,10 @@
  * next, until nothing changes. The line itself comes from the ends of the operations of all with
  * all (trend.h): they lie within microseconds of each other, which the certificate does not know.
  *
- * Assumed is that a clock's rate stays within IFP_CLOCK_DRIFT_PPM (and four sigma of the rate) of
- * the line's, and that it is not set by less than trend.h can see. Private to clocksync/estimate.
+ * Assumed is that a clock's rates at any two moments differ by IFP_CLOCK_DRIFT_PPM at most, and
+ * that it is not set by less than trend.h can see. How far the line's rate is off is certified,
+ * too: an estimate from few operations errs by more than its sigma says. Private to
+ * clocksync/estimate.
  */
 #pragma once
 
@@ -22,7 +24,9 @@
 struct ifp_aligned_rank {
 	struct ifp_trend trend;	   /* owned */
 	int64_t *low_ns, *high_ns; /* owned; by point: the true offset minus the line's */
-	int64_t drift_ppm;	   /* around the line, assumed */
+	int64_t drift_ppm;	   /* around the line: off_ppm + wander_ppm, once both are known */
+	int64_t off_ppm;	   /* that a clock without wander may run off the line, certified */
+	int64_t wander_ppm;	   /* that its rate may differ by at two moments, assumed */
 	uint32_t instances;	   /* that it was aligned by */
 	uint32_t level;		   /* 1: by the reference itself, 2: by such ranks, ... */
 	bool aligned;		   /* false for the reference, too */
@@ -47,3 +51,10 @@ int64_t ifp_trend_offset(const struct ifp_trend *trend, int64_t at_ns);
  */
 int ifp_collectives_certify(const struct ifp_instances *instances, const int64_t *at_ns,
 	uint32_t rank_count, uint32_t reference, struct ifp_aligned_rank *ranks);
+
+/*
+ * By how many ppm a clock without wander may run off the line, which may be bent: from limits at
+ * two points of one piece (collectives_rate.c). IFP_RATE_UNKNOWN at most.
+ */
+#define IFP_RATE_UNKNOWN 1000000
+int64_t ifp_collectives_rate_off(const struct ifp_aligned_rank *rank);

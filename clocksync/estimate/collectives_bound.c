@@ -11,12 +11,19 @@
 
 #define FAR INT64_C(4611686018427387903) /* sums of two do not overflow */
 #define PASSES_MOST 8
-#define SIGMAS 4
 #define ANY 0u
 
+/*
+ * Nothing is taken for granted of the line's rate, be it from ever so many operations: first it may
+ * be off by as much as clocks are at all, then by what the limits themselves leave open.
+ */
+#define DRIFT_AT_FIRST_PPM 20000
+#define ROUNDS 5
+#define WORTH 10 /* a tenth less is worth another round */
+
 /* Where the ranks contradict each other, the line may be bent more than it was taken for. */
-#define DRIFT_RAISE 4
-#define DRIFT_MOST_PPM 2000
+#define WANDER_RAISE 4
+#define WANDER_MOST_PPM 2000
 
 /* A part as the lines at hand place it. */
 struct placed {
@@ -70,6 +77,15 @@ static uint32_t point_before(const struct ifp_trend *trend, int64_t at_ns)
 	return low;
 }
 
+/* When the line shows a stamp, from a moment near to that. */
+static int64_t when(const struct ifp_trend *trend, int64_t stamp, int64_t near_ns)
+{
+	double rate = trend->count ? trend->points[point_before(trend, near_ns)].rate : 0;
+	int64_t away_ns = stamp - ifp_trend_offset(trend, near_ns) - near_ns;
+
+	return near_ns + llround((double)away_ns / (1 + rate));
+}
+
 /* By the line at the moment it ended; its beginning as long before as it lasted. */
 static struct placed place(
 	const struct ifp_trend *trend, const struct ifp_instance_part *part, int64_t at_ns)
@@ -78,9 +94,9 @@ static struct placed place(
 	int64_t guess_ns;
 
 	placed.ended_ns = at_ns;
-	placed.exit_ns = part->exit_ns - ifp_trend_offset(trend, at_ns);
+	placed.exit_ns = when(trend, part->exit_ns, at_ns);
 	guess_ns = placed.exit_ns - (part->exit_ns - part->enter_ns);
-	placed.enter_ns = part->enter_ns - ifp_trend_offset(trend, guess_ns);
+	placed.enter_ns = when(trend, part->enter_ns, guess_ns);
 	placed.entered = placed.left = true;
 	if (trend->count) {
 		uint32_t i = point_before(trend, at_ns);
@@ -376,13 +392,41 @@ static uint32_t certify(struct certifier *c)
 	return UINT32_MAX;
 }
 
+/* How far each rank's rate may be from its line's, by its limits; whether one is narrower now. */
+static bool narrow_rates(struct certifier *c)
+{
+	bool narrower = false;
+
+	for (uint32_t r = 0; r < c->rank_count; r++) {
+		struct ifp_aligned_rank *rank = &c->ranks[r];
+		int64_t before_ppm = rank->drift_ppm;
+
+		if (!rank->aligned)
+			continue;
+		rank->off_ppm = ifp_collectives_rate_off(rank);
+		if (rank->off_ppm + rank->wander_ppm >= before_ppm)
+			continue;
+		rank->drift_ppm = rank->off_ppm + rank->wander_ppm;
+		narrower = narrower || before_ppm - rank->drift_ppm > before_ppm / WORTH;
+	}
+	return narrower;
+}
+
+/* A rank that contradicts itself wanders more than it was taken for, or did something else. */
+static void concede(struct ifp_aligned_rank *rank)
+{
+	rank->wander_ppm *= WANDER_RAISE;
+	if (rank->drift_ppm >= DRIFT_AT_FIRST_PPM || rank->wander_ppm > WANDER_MOST_PPM) {
+		rank->aligned = false;
+		rank->contradicted = true;
+	}
+	rank->drift_ppm = rank->off_ppm + rank->wander_ppm;
+}
+
 static int make_room(struct ifp_aligned_rank *rank)
 {
-	double rate_sigma = 0;
-
-	for (uint32_t k = 0; k < rank->trend.count; k++)
-		rate_sigma = fmax(rate_sigma, rank->trend.points[k].rate_sigma);
-	rank->drift_ppm = IFP_CLOCK_DRIFT_PPM + (int64_t)ceil(fmin(SIGMAS * rate_sigma, 1) * 1e6);
+	rank->wander_ppm = IFP_CLOCK_DRIFT_PPM;
+	rank->drift_ppm = DRIFT_AT_FIRST_PPM;
 	rank->low_ns = calloc(rank->trend.count, sizeof(*rank->low_ns));
 	rank->high_ns = calloc(rank->trend.count, sizeof(*rank->high_ns));
 	return rank->low_ns && rank->high_ns ? 0 : ifp_fail(-ENOMEM, "certify the clock of a rank");
@@ -404,12 +448,9 @@ int ifp_collectives_certify(const struct ifp_instances *instances, const int64_t
 			return err;
 	}
 	place_all(&c);
-	while ((wrong = certify(&c)) != UINT32_MAX) {
-		ranks[wrong].drift_ppm *= DRIFT_RAISE;
-		if (ranks[wrong].drift_ppm > DRIFT_MOST_PPM) {
-			ranks[wrong].aligned = false;
-			ranks[wrong].contradicted = true;
-		}
+	for (uint32_t round = 0; round < ROUNDS && (!round || narrow_rates(&c)); round++) {
+		while ((wrong = certify(&c)) != UINT32_MAX)
+			concede(&ranks[wrong]);
 	}
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include "clocksync/estimate/imported.h"
 
 #include "clocksync/estimate/collectives.h"
+#include "clocksync/estimate/edge.h"
 #include "core/cleanup.h"
 
 #include <errno.h>
@@ -50,69 +51,176 @@ static int make_line(const struct ifp_trend *trend, struct ifp_line *out)
 }
 
 /*
- * Between the two points the clock was set, nobody knows when: what is there may be off by as much
- * as it was set by. Of the track only its two nearest points count, so these hide the others.
+ * Between two points the clock was set, nobody knows when: what is there may be off by as much as
+ * it was set by. Where it was set back its stamps show twice, for as long as that, and what has
+ * such a stamp may have been placed before or behind: so far the doubt reaches to both sides. And
+ * when the two points were is known within their limits.
  */
-static void add_gap(const struct ifp_aligned_rank *aligned, uint32_t i, struct ifp_track *track)
-{
-	const struct ifp_trend_point *before = &aligned->trend.points[i - 1], *after = before + 1;
-	double rate = (before->rate + after->rate) / 2;
-	int64_t jump_ns = llabs(after->offset_ns - before->offset_ns -
-				llround(rate * (double)(after->at_ns - before->at_ns)));
-	struct ifp_track_point point = track->points[track->count - 1];
+struct doubt {
+	int64_t from_ns, to_ns, jump_ns;
+};
 
-	point.low_ns = aligned->low_ns[i] < point.low_ns ? aligned->low_ns[i] : point.low_ns;
-	point.high_ns = aligned->high_ns[i] > point.high_ns ? aligned->high_ns[i] : point.high_ns;
-	point.low_ns -= jump_ns;
-	point.high_ns += jump_ns;
-	point.sigma_ns += (double)jump_ns;
-	point.global_ns = before->at_ns + 1;
-	ifp_track_add(track, &point);
-	point.global_ns = after->at_ns - 1;
-	ifp_track_add(track, &point);
+static int64_t wider_of(const struct ifp_aligned_rank *aligned, uint32_t i)
+{
+	return aligned->high_ns[i] > -aligned->low_ns[i] ? aligned->high_ns[i]
+							 : -aligned->low_ns[i];
 }
 
-static int make_track(const struct ifp_aligned_rank *aligned, struct ifp_track *out)
+/* About the step before point i. */
+static struct doubt doubt_before(const struct ifp_aligned_rank *aligned, uint32_t i)
 {
-	struct ifp_track track = {.drift_ppm = aligned->drift_ppm};
+	const struct ifp_trend_point *after = &aligned->trend.points[i], *before = after - 1;
+	double rate = (before->rate + after->rate) / 2;
+	int64_t jump_ns = after->offset_ns - before->offset_ns -
+			  llround(rate * (double)(after->at_ns - before->at_ns));
+	int64_t left_ns = wider_of(aligned, i - 1), right_ns = wider_of(aligned, i);
+	int64_t reach_ns = (left_ns > right_ns ? left_ns : right_ns) + 1;
 
-	track.points = calloc(3 * (size_t)aligned->trend.count, sizeof(*track.points));
-	if (!track.points)
-		return -ENOMEM;
+	if (jump_ns < 0)
+		reach_ns += ifp_drift_ns(jump_ns, 1000000 + aligned->drift_ppm);
+	return (struct doubt){before->at_ns - reach_ns, after->at_ns + reach_ns, llabs(jump_ns)};
+}
+
+struct doubts {
+	struct doubt items[IFP_TREND_STEPS_MAX];
+	uint32_t count;
+};
+
+static struct doubts find_doubts(const struct ifp_aligned_rank *aligned)
+{
+	struct doubts doubts = {0};
+
+	for (uint32_t i = 1; i < aligned->trend.count && doubts.count < IFP_TREND_STEPS_MAX; i++) {
+		if (aligned->trend.points[i].stepped)
+			doubts.items[doubts.count++] = doubt_before(aligned, i);
+	}
+	return doubts;
+}
+
+/*
+ * The track at a moment of doubt: between the points around it, as wide as the wider of their
+ * cones. points: those of the trend.
+ */
+static struct ifp_track_point certain_at(
+	const struct ifp_track_point *points, uint32_t count, int64_t at_ns, int64_t drift_ppm)
+{
+	struct ifp_track_point at = {.global_ns = at_ns, .low_ns = INT64_MAX, .high_ns = INT64_MIN};
+	uint32_t next = 0;
+
+	while (next < count && points[next].global_ns < at_ns)
+		next++;
+	for (uint32_t i = next ? next - 1 : 0; i <= next && i < count; i++) {
+		const struct ifp_track_point *p = &points[i];
+		int64_t limits[2] = {INT64_MIN, INT64_MAX};
+
+		ifp_track_narrow(p, at_ns, drift_ppm, limits);
+		at.offset_ns = p->offset_ns;
+		at.low_ns = limits[0] < at.low_ns ? limits[0] : at.low_ns;
+		at.high_ns = limits[1] > at.high_ns ? limits[1] : at.high_ns;
+		at.sigma_ns = fmax(at.sigma_ns, p->sigma_ns);
+		at.rate_sigma = fmax(at.rate_sigma, p->rate_sigma);
+	}
+	if (next && next < count)
+		at.offset_ns = points[next - 1].offset_ns +
+			       (points[next].offset_ns - points[next - 1].offset_ns) / 2;
+	return at;
+}
+
+static void widen(struct ifp_track_point *point, const struct doubts *doubts)
+{
+	for (uint32_t i = 0; i < doubts->count; i++) {
+		const struct doubt *doubt = &doubts->items[i];
+
+		if (point->global_ns < doubt->from_ns || point->global_ns > doubt->to_ns)
+			continue;
+		point->low_ns -= doubt->jump_ns;
+		point->high_ns += doubt->jump_ns;
+		point->sigma_ns += (double)doubt->jump_ns;
+	}
+}
+
+static int compare_points(const void *a, const void *b)
+{
+	const struct ifp_track_point *x = a, *y = b;
+
+	return (x->global_ns > y->global_ns) - (x->global_ns < y->global_ns);
+}
+
+/* Each piece confined to its own limits: the clock was set in between. */
+static void take_points(const struct ifp_aligned_rank *aligned, struct ifp_track_point *points)
+{
 	for (uint32_t i = 0; i < aligned->trend.count; i++) {
 		const struct ifp_trend_point *p = &aligned->trend.points[i];
 
-		if (i && p->stepped)
-			add_gap(aligned, i, &track);
-		ifp_track_add(&track, &(struct ifp_track_point){.global_ns = p->at_ns,
-					      .low_ns = aligned->low_ns[i],
-					      .high_ns = aligned->high_ns[i],
-					      .sigma_ns = p->sigma_ns,
-					      .rate_sigma = p->rate_sigma * 1e9});
+		points[i] = (struct ifp_track_point){.global_ns = p->at_ns,
+			.low_ns = aligned->low_ns[i],
+			.high_ns = aligned->high_ns[i],
+			.sigma_ns = p->sigma_ns,
+			.rate_sigma = p->rate_sigma * 1e9};
+		if (ends_piece(&aligned->trend, i)) {
+			struct ifp_track piece = {.points = points + p->piece_first,
+				.count = i + 1 - p->piece_first,
+				.drift_ppm = aligned->drift_ppm};
+
+			ifp_track_confine(&piece);
+		}
 	}
-	ifp_track_confine(&track);
+}
+
+/* Of the track only the two points nearest to a moment count: those of doubts hide the others, and
+ * those beside doubts hide these. */
+static int make_track(const struct ifp_aligned_rank *aligned, struct ifp_track *out)
+{
+	struct doubts doubts = find_doubts(aligned);
+	struct ifp_track track = {.drift_ppm = aligned->drift_ppm};
+	const struct ifp_trend *trend = &aligned->trend;
+	size_t n = trend->count + 4 * (size_t)doubts.count, k = trend->count;
+	IFP_CLEANUP_FREE struct ifp_track_point *points = calloc(n, sizeof(*points));
+
+	track.points = calloc(n, sizeof(*track.points));
+	if (!points || !track.points) {
+		free(track.points);
+		return -ENOMEM;
+	}
+	take_points(aligned, points);
+	for (uint32_t i = 0; i < doubts.count; i++) {
+		const struct doubt *doubt = &doubts.items[i];
+		const int64_t moments[] = {
+			doubt->from_ns - 1, doubt->from_ns, doubt->to_ns, doubt->to_ns + 1};
+
+		for (size_t m = 0; m < IFP_ARRAY_SIZE(moments); m++)
+			points[k++] = certain_at(points, trend->count, moments[m], track.drift_ppm);
+	}
+	qsort(points, n, sizeof(*points), compare_points);
+	for (size_t i = 0; i < n; i++) {
+		widen(&points[i], &doubts);
+		ifp_track_add(&track, &points[i]);
+	}
 	free(out->points);
 	*out = track;
 	return 0;
 }
 
-/* The pieces, of which the first and the last reach to the ends of what is drawn. */
-static int find_quiet(
-	const struct ifp_trend *trend, int64_t from_ns, int64_t to_ns, struct ifp_clock_node *node)
+/* Outside of doubts; the first stretch and the last reach to the ends of what is drawn. */
+static int find_quiet(const struct ifp_aligned_rank *aligned, int64_t from_ns, int64_t to_ns,
+	struct ifp_clock_node *node)
 {
-	struct ifp_clock_stretch *quiet = calloc(trend->count, sizeof(*quiet));
+	struct doubts doubts = find_doubts(aligned);
+	struct ifp_clock_stretch *quiet = calloc(doubts.count + 1u, sizeof(*quiet));
 	int64_t first_ns = from_ns;
 
 	if (!quiet)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < trend->count; i++) {
-		int64_t end_ns = i + 1 == trend->count ? to_ns : trend->points[i].at_ns;
+	for (uint32_t i = 0; i <= doubts.count; i++) {
+		int64_t end_ns = i < doubts.count ? doubts.items[i].from_ns - 1 : to_ns;
 
-		if (!ends_piece(trend, i))
-			continue;
-		quiet[node->quiet_count++] = (struct ifp_clock_stretch){first_ns, end_ns};
-		first_ns = i + 1 < trend->count ? trend->points[i + 1].at_ns : 0;
+		if (first_ns <= end_ns)
+			quiet[node->quiet_count++] = (struct ifp_clock_stretch){first_ns, end_ns};
+		if (i < doubts.count && doubts.items[i].to_ns + 1 > first_ns)
+			first_ns = doubts.items[i].to_ns + 1;
 	}
+	if (!node->quiet_count) /* all is in doubt */
+		quiet[node->quiet_count++] = (struct ifp_clock_stretch){from_ns, to_ns};
 	node->quiet = quiet;
 	return 0;
 }
@@ -144,8 +252,7 @@ static int place(struct ifp_clock_solution *solution, const struct ifp_aligned_r
 	/* until now these were stamps of the trace */
 	lines->first_raw_ns = ifp_lines_raw(lines, IFP_CLOCK_REALTIME, lines->first_raw_ns);
 	lines->last_raw_ns = ifp_lines_raw(lines, IFP_CLOCK_REALTIME, lines->last_raw_ns);
-	if (find_quiet(&aligned->trend,
-		    ifp_lines_raw(lines, IFP_CLOCK_REALTIME, drawn_first_ns),
+	if (find_quiet(aligned, ifp_lines_raw(lines, IFP_CLOCK_REALTIME, drawn_first_ns),
 		    ifp_lines_raw(lines, IFP_CLOCK_REALTIME, drawn_last_ns), node))
 		return -ENOMEM;
 	node->method = IFP_CLOCK_COLLECTIVES;

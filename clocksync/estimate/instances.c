@@ -13,8 +13,10 @@
 #define LEAST_IN_COMMON 3u
 #define SHIFTS_EACH_WAY 4096 /* around what the wall clock says */
 #define SAMPLES_MOST 256u    /* pairs of neighbours that are compared for one shift */
+#define STRAY_SHARE 2	     /* most must be of the same step, where both traces know it */
 #define WRONG_SHARE 16u	     /* one in so many may be another operation */
-#define EQUALLY_GOOD 3	     /* times the least spread */
+#define EQUALLY_GOOD 3	     /* times the least spread, from many pairs of neighbours */
+#define MANY_PAIRS 16	     /* with so many it is twice that: the median of few says little */
 #define SPREAD_FLOOR_NS 2000 /* of a program as regular as that all shifts are alike */
 
 /*
@@ -42,7 +44,8 @@ struct entry {
 
 struct candidate {
 	int64_t shift, spread_ns;
-	int64_t steps; /* of SAMPLES_MOST, in another step */
+	uint32_t pairs; /* that spread_ns is the median of */
+	int64_t steps;	/* of SAMPLES_MOST, in another step */
 	int64_t apart_ns;
 };
 
@@ -126,7 +129,7 @@ static struct candidate judge(const struct series *lead, const struct series *ot
 		apart[n] = magnitude(apart[n]);
 	}
 	return (struct candidate){
-		shift, median(spread, n), steps * SAMPLES_MOST / n, median(apart, n)};
+		shift, median(spread, n), n, steps * SAMPLES_MOST / n, median(apart, n)};
 }
 
 /* The shift at which both series end at the same moment of the wall clock. */
@@ -163,6 +166,16 @@ static int64_t smaller(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+/* Whether it agrees as well as the best, for all that so few pairs can tell. */
+static bool is_as_good(const struct candidate *c, const struct candidate *closest)
+{
+	int64_t pairs = c->pairs < closest->pairs ? c->pairs : closest->pairs;
+	int64_t floor_ns =
+		closest->spread_ns < SPREAD_FLOOR_NS ? SPREAD_FLOOR_NS : closest->spread_ns;
+
+	return c->spread_ns / EQUALLY_GOOD / (pairs + MANY_PAIRS) * pairs <= floor_ns;
+}
+
 static int find_candidates(
 	const struct series *lead, const struct series *other, struct candidate *candidates)
 {
@@ -185,27 +198,48 @@ static int find_candidates(
 	return count;
 }
 
+/* Whether another is as good, and wall clocks that are as far apart cannot tell which. */
+static bool has_rival(const struct candidate *candidates, int count, const struct candidate *best,
+	const struct candidate *closest)
+{
+	for (int i = 0; i < count; i++) {
+		const struct candidate *c = &candidates[i];
+
+		if (c != best && is_as_good(c, closest) && c->steps == best->steps &&
+			c->apart_ns / 2 <= best->apart_ns)
+			return true;
+	}
+	return false;
+}
+
+static const struct candidate *choose(const struct candidate *candidates, int count)
+{
+	const struct candidate *best = NULL, *closest = candidates;
+
+	for (int i = 1; i < count; i++) {
+		if (candidates[i].spread_ns < closest->spread_ns)
+			closest = &candidates[i];
+	}
+	for (int i = 0; i < count; i++) {
+		if (is_as_good(&candidates[i], closest) && (!best || better(&candidates[i], best)))
+			best = &candidates[i];
+	}
+	/* most of another step: what they really have in common is too little to be seen */
+	if (!best || best->steps > (int64_t)SAMPLES_MOST / STRAY_SHARE ||
+		has_rival(candidates, count, best, closest))
+		return NULL;
+	return best;
+}
+
 static int match_series(const struct series *lead, struct series *other)
 {
 	IFP_CLEANUP_FREE struct candidate *candidates =
 		calloc(2 * SHIFTS_EACH_WAY + 1, sizeof(*candidates));
-	int64_t least_ns = INT64_MAX;
-	const struct candidate *best = NULL;
-	int count;
+	const struct candidate *best;
 
 	if (!candidates)
 		return ifp_fail(-ENOMEM, "compare collectives");
-	count = find_candidates(lead, other, candidates);
-	for (int i = 0; i < count; i++) {
-		if (candidates[i].spread_ns < least_ns)
-			least_ns = candidates[i].spread_ns;
-	}
-	least_ns = least_ns < SPREAD_FLOOR_NS ? SPREAD_FLOOR_NS : least_ns;
-	for (int i = 0; i < count; i++) {
-		if (candidates[i].spread_ns / EQUALLY_GOOD <= least_ns &&
-			(!best || better(&candidates[i], best)))
-			best = &candidates[i];
-	}
+	best = choose(candidates, find_candidates(lead, other, candidates));
 	other->matched = best != NULL;
 	other->shift = best ? best->shift : 0;
 	return 0;

@@ -4,7 +4,8 @@
  * do not number them, so each rank's series within a process group is laid beside that of the
  * group's first rank: at the shift where the same operations stand beside each other and the times
  * between them agree best, which no other shift comes near unless a program is as regular as a
- * clock. Where several agree equally well, the steps of torch.profiler decide, then the wall clock.
+ * clock. Where several agree equally well - few pairs can hardly tell them apart - the steps of
+ * torch.profiler decide, then the wall clock, if it favours one clearly; else they stay apart.
  * Pure. Private to clocksync/estimate.
  */
 #pragma once
