@@ -203,6 +203,23 @@ static void a_move_is_gone_where_the_region_has_no_room_for_it(void **state)
 	assert_in_range(move_of(&b, 1, S + 50 * MS), 1, 2 * US - BEHIND_NS);
 }
 
+/* 10 us are moved where the region is 20 us wider than at its points, and narrows afterwards. */
+static void the_largest_bound_is_found_where_a_clock_is_moved(void **state)
+{
+	IFP_CLEANUP(bench_free) struct bench b;
+	int64_t most_ns, from_ns = S + 600 * MS, to_ns = S + 900 * MS;
+
+	(void)state;
+	bench_make(&b, MS);
+	bench_add(&b, 1, from_ns, from_ns + 90 * US, 2, from_ns + 100 * US, from_ns + 110 * US);
+	bench_repair(&b);
+	b.tracks[1].moves = b.clocks[1].moves; /* borrowed */
+	most_ns = ifp_track_bound_max(&b.tracks[1], from_ns, to_ns);
+	assert_in_range(most_ns, MS + 30 * US - BEHIND_NS, MS + 30 * US + 100);
+	for (int64_t at_ns = from_ns; at_ns <= to_ns; at_ns += 10 * US)
+		assert_true(ifp_track_bound(&b.tracks[1], at_ns) <= most_ns);
+}
+
 /* Random lifts: line + move never runs backwards, and the way back is the way there. */
 static void times_are_moved_in_their_order(void **state)
 {
@@ -233,6 +250,7 @@ int main(void)
 		cmocka_unit_test(a_send_waits_for_nobody),
 		cmocka_unit_test(operations_that_wait_for_each_other_end),
 		cmocka_unit_test(a_move_is_gone_where_the_region_has_no_room_for_it),
+		cmocka_unit_test(the_largest_bound_is_found_where_a_clock_is_moved),
 		cmocka_unit_test(times_are_moved_in_their_order),
 		cmocka_unit_test(random_jobs_look_possible_afterwards),
 		cmocka_unit_test(ragged_jobs_look_possible_afterwards),
