@@ -168,7 +168,8 @@ class ClockEpochs(TestCase):
         self.job(2, "sh", "-c", program, before=before)
         offsets = [(low, high) for found in self.epochs.values() for *_, low, high in found]
         for ahead_s in (APART_S, APART_S - SUSPENDED_S):
-            self.assertTrue([1 for low, high in offsets if low <= ahead_s * 10**9 <= high], ahead_s)
+            self.assertTrue([1 for low, high in offsets if low <= ahead_s * 10**9 <= high],
+                            (ahead_s, self.epochs))
         found = report(self.output)
         self.assertEqual([(row["rank"], row["count"]) for row in found["ledger"]
                           if row["what"] == "clock-suspended"], [(1, 1)])
