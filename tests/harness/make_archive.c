@@ -13,6 +13,25 @@
 #define TUPLE_EVERY_NS IFP_NS_PER_S
 #define ROUND_TRIPS 16u
 
+char archive_maker_path[64];
+
+int archive_maker_make_path(void **state)
+{
+	int fd;
+
+	(void)state;
+	strcpy(archive_maker_path, "/tmp/infprof-run-XXXXXX");
+	fd = mkstemp(archive_maker_path);
+	return fd < 0 || close(fd) ? -1 : 0;
+}
+
+int archive_maker_remove_path(void **state)
+{
+	(void)state;
+	ifp_error_clear();
+	return unlink(archive_maker_path);
+}
+
 static int64_t raw(const struct archive_maker *maker, uint32_t rank, int64_t at_ns)
 {
 	return ARCHIVE_MAKER_RAW_NS + maker->ranks[rank].raw_offset_ns + at_ns;

@@ -47,6 +47,14 @@ struct archive_maker {
 	struct archive_maker_rank ranks[ARCHIVE_MAKER_MAX_RANKS];
 };
 
+/*
+ * cmocka's set-up and tear-down for tests that have one archive each: between them an empty file
+ * stands at the path.
+ */
+extern char archive_maker_path[64];
+int archive_maker_make_path(void **state);
+int archive_maker_remove_path(void **state);
+
 /* A new archive with its RUN document. */
 void archive_maker_open(struct archive_maker *maker, const char *path, uint32_t world);
 

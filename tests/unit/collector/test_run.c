@@ -12,25 +12,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-static char path[64];
-
-static int make_path(void **state)
-{
-	int fd;
-
-	(void)state;
-	strcpy(path, "/tmp/infprof-run-XXXXXX");
-	fd = mkstemp(path);
-	return fd < 0 || close(fd) ? -1 : 0;
-}
-
-static int remove_file(void **state)
-{
-	(void)state;
-	ifp_error_clear();
-	return unlink(path);
-}
-
 static const struct ifp_ledger_row *find_row(
 	const struct ifp_run *run, const char *what, uint32_t rank)
 {
@@ -58,12 +39,12 @@ static void a_run_of_one_host_is_read_whole(void **state)
 	struct archive_maker maker;
 
 	(void)state;
-	archive_maker_open(&maker, path, 3);
+	archive_maker_open(&maker, archive_maker_path, 3);
 	archive_maker_collective(&maker, "gloo:all_reduce", (int64_t[]){1000, 1200, 9000}, 50);
 	archive_maker_steps(&maker, 1, 10000);
 	archive_maker_close(&maker);
 
-	assert_ok(ifp_run_open(path, &run));
+	assert_ok(ifp_run_open(archive_maker_path, &run));
 	assert_int_equal(ifp_run_world(run), 3);
 	assert_int_equal(ifp_run_rank_count(run), 3);
 	assert_int_equal(ifp_run_ledger_count(run), 0);
@@ -96,7 +77,7 @@ static void events_come_by_start_and_longer_ones_first(void **state)
 	struct archive_maker maker;
 
 	(void)state;
-	archive_maker_open(&maker, path, 1);
+	archive_maker_open(&maker, archive_maker_path, 1);
 	archive_maker_slice(&maker, 0, "cpu_op", "inner", 1, 500, 10);
 	archive_maker_slice(&maker, 0, "cpu_op", "last", 1, 700, 5);
 	archive_maker_flush(&maker, 0);
@@ -105,7 +86,7 @@ static void events_come_by_start_and_longer_ones_first(void **state)
 	archive_maker_slice(&maker, 0, "cpu_op", "inner again", 1, 500, 10);
 	archive_maker_close(&maker);
 
-	assert_ok(ifp_run_open(path, &run));
+	assert_ok(ifp_run_open(archive_maker_path, &run));
 	assert_int_equal(ifp_run_rank(run, 0)->event_count, 5);
 	assert_ok(ifp_run_load_events(run, 0, &events));
 	assert_int_equal(events.count, 5);
@@ -124,14 +105,14 @@ static void ranks_of_two_hosts_are_aligned(void **state)
 	struct archive_maker maker;
 
 	(void)state;
-	archive_maker_open(&maker, path, 2);
+	archive_maker_open(&maker, archive_maker_path, 2);
 	maker.ranks[1].host = "host1";
 	maker.ranks[1].raw_offset_ns = INT64_C(86400) * IFP_NS_PER_S;
 	maker.ranks[1].edge_ns = 3000;
 	archive_maker_steps(&maker, 1, 2 * IFP_NS_PER_S);
 	archive_maker_close(&maker);
 
-	assert_ok(ifp_run_open(path, &run));
+	assert_ok(ifp_run_open(archive_maker_path, &run));
 	assert_int_equal(ifp_run_ledger_count(run), 0);
 	assert_int_equal(
 		ifp_clock_map_summary(ifp_run_rank(run, 1)->map).method, IFP_CLOCK_EXCHANGED);
@@ -168,7 +149,7 @@ static void append_exchange(int64_t moved_ns)
 	ifp_clock_samples_encode(&samples, &payload);
 	frame.payload = payload.data;
 	frame.payload_bytes = (uint32_t)payload.len_bytes;
-	assert_ok(ifp_archive_writer_open(path, false, &writer));
+	assert_ok(ifp_archive_writer_open(archive_maker_path, false, &writer));
 	assert_ok(ifp_archive_writer_append(writer, &frame, NULL));
 	assert_ok(ifp_archive_writer_close(&writer));
 }
@@ -184,14 +165,14 @@ static void a_run_tells_which_drift_its_bounds_allow_for(void **state)
 		IFP_CLEANUP(ifp_run_close) struct ifp_run *run = NULL;
 		struct archive_maker maker;
 
-		assert_int_equal(truncate(path, 0), 0);
-		archive_maker_open(&maker, path, 2);
+		assert_int_equal(truncate(archive_maker_path, 0), 0);
+		archive_maker_open(&maker, archive_maker_path, 2);
 		maker.ranks[1].host = "host1";
 		maker.ranks[1].edge_ns = 3000;
 		archive_maker_steps(&maker, 1, 1000);
 		archive_maker_close(&maker);
 		append_exchange(cases[i].moved_ns);
-		assert_ok(ifp_run_open(path, &run));
+		assert_ok(ifp_run_open(archive_maker_path, &run));
 		assert_in_range(ifp_run_drift_ppm(run), cases[i].least_ppm, cases[i].most_ppm);
 	}
 }
@@ -203,13 +184,13 @@ static void a_rank_that_was_never_measured_is_placed_by_wall_clock(void **state)
 	struct archive_maker maker;
 
 	(void)state;
-	archive_maker_open(&maker, path, 2);
+	archive_maker_open(&maker, archive_maker_path, 2);
 	maker.ranks[1].host = "host1";
 	maker.ranks[1].raw_offset_ns = INT64_C(-4000) * IFP_NS_PER_S;
 	archive_maker_steps(&maker, 1, 123456);
 	archive_maker_close(&maker);
 
-	assert_ok(ifp_run_open(path, &run));
+	assert_ok(ifp_run_open(archive_maker_path, &run));
 	assert_non_null(find_row(run, "clock-unaligned", 1));
 	assert_int_equal(find_row(run, "clock-unaligned", 1)->count, 1);
 	assert_null(find_row(run, "clock-unaligned", 0));
@@ -226,12 +207,12 @@ static void a_rank_without_clock_readings_cannot_be_placed(void **state)
 	struct archive_maker maker;
 
 	(void)state;
-	archive_maker_open(&maker, path, 2);
+	archive_maker_open(&maker, archive_maker_path, 2);
 	maker.ranks[1].no_tuples = true;
 	archive_maker_steps(&maker, 1, 100);
 	archive_maker_close(&maker);
 
-	assert_ok(ifp_run_open(path, &run));
+	assert_ok(ifp_run_open(archive_maker_path, &run));
 	assert_null(ifp_run_rank(run, 1)->map);
 	assert_int_equal(ifp_run_rank(run, 1)->event_count, 1);
 	assert_int_equal(find_row(run, "clock-missing", 1)->count, 1);
@@ -246,7 +227,7 @@ static void ranks_that_are_missing_and_running_are_told(void **state)
 	struct archive_maker maker;
 
 	(void)state;
-	archive_maker_open(&maker, path, 4);
+	archive_maker_open(&maker, archive_maker_path, 4);
 	maker.ranks[1].absent = true;
 	maker.ranks[2].no_end = true;
 	archive_maker_steps(&maker, 1, 100);
@@ -254,7 +235,7 @@ static void ranks_that_are_missing_and_running_are_told(void **state)
 	archive_maker_document(&maker, IFP_FRAME_END, 1, "{\"how\":\"not-started\"}");
 	archive_maker_close(&maker);
 
-	assert_ok(ifp_run_open(path, &run));
+	assert_ok(ifp_run_open(archive_maker_path, &run));
 	assert_int_equal(ifp_run_world(run), 4);
 	assert_int_equal(ifp_run_rank_count(run), 3);
 	assert_int_equal(ifp_run_rank(run, 1)->rank, 2);
@@ -272,7 +253,7 @@ static void documents_of_ledger_and_windows_are_read(void **state)
 	char what[] = "timeline-left-out";
 
 	(void)state;
-	archive_maker_open(&maker, path, 1);
+	archive_maker_open(&maker, archive_maker_path, 1);
 	archive_maker_steps(&maker, 1, 100);
 	archive_maker_document(&maker, IFP_FRAME_LEDGER, 0,
 		"{\"rows\":[{\"what\":\"marks-dropped\",\"count\":\"12\",\"why\":\"full\"},"
@@ -281,7 +262,7 @@ static void documents_of_ledger_and_windows_are_read(void **state)
 		&maker, IFP_FRAME_WINDOW, 0, "{\"window\":0,\"outcome\":\"recorded\"}");
 	archive_maker_close(&maker);
 
-	assert_ok(ifp_run_open(path, &run));
+	assert_ok(ifp_run_open(archive_maker_path, &run));
 	assert_int_equal(ifp_run_ledger_count(run), 2);
 	row = ifp_run_ledger(run, 0);
 	assert_string_equal(row->what, "marks-dropped");
@@ -303,12 +284,12 @@ static void a_rank_that_came_back_has_its_last_end(void **state)
 	struct archive_maker maker;
 
 	(void)state;
-	archive_maker_open(&maker, path, 1);
+	archive_maker_open(&maker, archive_maker_path, 1);
 	archive_maker_steps(&maker, 1, 100);
 	archive_maker_document(&maker, IFP_FRAME_END, 0, "{\"how\":\"lost\"}");
 	archive_maker_close(&maker);
 
-	assert_ok(ifp_run_open(path, &run));
+	assert_ok(ifp_run_open(archive_maker_path, &run));
 	assert_string_equal(
 		cJSON_GetStringValue(cJSON_GetObjectItem(ifp_run_rank(run, 0)->end, "how")),
 		"exited");
@@ -325,17 +306,17 @@ static void frames_that_are_there_twice_count_once(void **state)
 	struct stat st;
 
 	(void)state;
-	archive_maker_open(&maker, path, 1);
+	archive_maker_open(&maker, archive_maker_path, 1);
 	archive_maker_steps(&maker, 1, 100);
 	archive_maker_steps(&maker, 2, 200);
 	archive_maker_close(&maker);
-	fd = open(path, O_RDWR);
+	fd = open(archive_maker_path, O_RDWR);
 	assert_int_equal(fstat(fd, &st), 0);
 	bytes = malloc((size_t)st.st_size);
 	assert_int_equal(pread(fd, bytes, (size_t)st.st_size, 0), st.st_size);
 	assert_int_equal(pwrite(fd, bytes, (size_t)st.st_size, st.st_size), st.st_size);
 
-	assert_ok(ifp_run_open(path, &run));
+	assert_ok(ifp_run_open(archive_maker_path, &run));
 	assert_int_equal(ifp_run_rank(run, 0)->event_count, 2);
 	assert_ok(ifp_run_load_events(run, 0, &events));
 	assert_int_equal(events.count, 2);
@@ -345,7 +326,7 @@ static void frames_that_are_there_twice_count_once(void **state)
 /* Finds the frame of the given type by its header, and damages its first byte of payload. */
 static void damage_frame(enum ifp_frame_type type, bool cut_index)
 {
-	IFP_CLEANUP_FD int fd = open(path, O_RDWR);
+	IFP_CLEANUP_FD int fd = open(archive_maker_path, O_RDWR);
 	uint8_t bytes[65536];
 	ssize_t size = pread(fd, bytes, sizeof(bytes), 0);
 	size_t at = 16;
@@ -371,7 +352,7 @@ static void make_two_ranks(void)
 {
 	struct archive_maker maker;
 
-	archive_maker_open(&maker, path, 2);
+	archive_maker_open(&maker, archive_maker_path, 2);
 	archive_maker_steps(&maker, 1, 100);
 	archive_maker_close(&maker);
 }
@@ -384,7 +365,7 @@ static void a_damaged_block_is_left_out_and_told_once(void **state)
 	(void)state;
 	make_two_ranks();
 	damage_frame(IFP_FRAME_EVENTS, false);
-	assert_ok(ifp_run_open(path, &run));
+	assert_ok(ifp_run_open(archive_maker_path, &run));
 	assert_int_equal(ifp_run_ledger_count(run), 0); /* the index knows nothing of it yet */
 	for (int i = 0; i < 2; i++) {
 		assert_ok(ifp_run_load_events(run, 0, &events));
@@ -406,7 +387,7 @@ static void a_scan_tells_which_rank_lacks_frames(void **state)
 	(void)state;
 	make_two_ranks();
 	damage_frame(IFP_FRAME_EVENTS, true);
-	assert_ok(ifp_run_open(path, &run));
+	assert_ok(ifp_run_open(archive_maker_path, &run));
 	assert_true(ifp_run_damage(run).index_missing);
 	assert_int_equal(find_row(run, "archive-damaged", IFP_FRAME_NO_RANK)->count, 1);
 	assert_int_equal(find_row(run, "frames-missing", 0)->count, 1);
@@ -422,7 +403,7 @@ static void without_its_documents_a_run_still_opens(void **state)
 	(void)state;
 	make_two_ranks();
 	damage_frame(IFP_FRAME_RUN, true);
-	assert_ok(ifp_run_open(path, &run));
+	assert_ok(ifp_run_open(archive_maker_path, &run));
 	assert_null(ifp_run_document(run));
 	assert_int_equal(ifp_run_world(run), 2); /* the ranks say it, too */
 	assert_non_null(find_row(run, "archive-damaged", IFP_FRAME_NO_RANK));
@@ -434,13 +415,13 @@ static void documents_that_are_none_are_counted(void **state)
 	struct archive_maker maker;
 
 	(void)state;
-	archive_maker_open(&maker, path, 1);
+	archive_maker_open(&maker, archive_maker_path, 1);
 	archive_maker_document(&maker, IFP_FRAME_LEDGER, 0, "{\"rows\":");
 	archive_maker_document(&maker, IFP_FRAME_WINDOW, 0, "[]");
 	archive_maker_document(&maker, IFP_FRAME_CLOCK, 0, "no samples");
 	archive_maker_steps(&maker, 1, 100);
 	archive_maker_close(&maker);
-	assert_ok(ifp_run_open(path, &run));
+	assert_ok(ifp_run_open(archive_maker_path, &run));
 	assert_int_equal(find_row(run, "archive-damaged", IFP_FRAME_NO_RANK)->count, 3);
 	assert_int_equal(ifp_run_window_count(run), 0);
 }
@@ -450,12 +431,14 @@ static void what_is_no_archive_is_refused(void **state)
 	struct ifp_run *run = NULL;
 
 	(void)state;
-	assert_int_equal(ifp_run_open(path, &run), -EBADMSG);
+	assert_int_equal(ifp_run_open(archive_maker_path, &run), -EBADMSG);
 	assert_int_equal(ifp_run_open("/tmp/infprof-no-such-file", &run), -ENOENT);
 	assert_null(run);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, make_path, remove_file)
+#define TEST(function)                                                                             \
+	cmocka_unit_test_setup_teardown(                                                           \
+		function, archive_maker_make_path, archive_maker_remove_path)
 
 int main(void)
 {

@@ -14,24 +14,6 @@
 #define US IFP_NS_PER_US
 #define CALLS 5u
 
-static char path[64];
-
-static int make_path(void **state)
-{
-	int fd;
-
-	(void)state;
-	strcpy(path, "/tmp/infprof-run-XXXXXX");
-	fd = mkstemp(path);
-	return fd < 0 || close(fd) ? -1 : 0;
-}
-
-static int remove_file(void **state)
-{
-	(void)state;
-	return unlink(path);
-}
-
 /* Barriers that a rank was in at the same moments as the others, by a clock that says later. */
 static void append_calls(uint32_t rank, uint64_t order, int64_t later_ns)
 {
@@ -51,7 +33,7 @@ static void append_calls(uint32_t rank, uint64_t order, int64_t later_ns)
 	ifp_clock_samples_encode(&samples, &payload);
 	frame.payload = payload.data;
 	frame.payload_bytes = (uint32_t)payload.len_bytes;
-	assert_ok(ifp_archive_writer_open(path, false, &writer));
+	assert_ok(ifp_archive_writer_open(archive_maker_path, false, &writer));
 	assert_ok(ifp_archive_writer_append(writer, &frame, NULL));
 	assert_ok(ifp_archive_writer_close(&writer));
 }
@@ -62,8 +44,8 @@ static struct ifp_run *open_run(uint64_t order, int64_t later_ns)
 	struct archive_maker maker;
 	struct ifp_run *run;
 
-	assert_int_equal(truncate(path, 0), 0);
-	archive_maker_open(&maker, path, 4);
+	assert_int_equal(truncate(archive_maker_path, 0), 0);
+	archive_maker_open(&maker, archive_maker_path, 4);
 	for (uint32_t rank = 2; rank < 4; rank++) {
 		maker.ranks[rank].host = "host1";
 		maker.ranks[rank].edge_ns = 3 * US;
@@ -72,7 +54,7 @@ static struct ifp_run *open_run(uint64_t order, int64_t later_ns)
 	archive_maker_close(&maker);
 	append_calls(0, 77, 0);
 	append_calls(2, order, later_ns);
-	assert_ok(ifp_run_open(path, &run));
+	assert_ok(ifp_run_open(archive_maker_path, &run));
 	return run;
 }
 
@@ -117,5 +99,6 @@ int main(void)
 		cmocka_unit_test(calls_that_are_not_the_same_have_a_row),
 	};
 
-	return cmocka_run_group_tests_name(__FILE__, tests, make_path, remove_file);
+	return cmocka_run_group_tests_name(
+		__FILE__, tests, archive_maker_make_path, archive_maker_remove_path);
 }

@@ -14,31 +14,12 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-static char path[64];
-
-static int make_path(void **state)
-{
-	int fd;
-
-	(void)state;
-	strcpy(path, "/tmp/infprof-run-XXXXXX");
-	fd = mkstemp(path);
-	return fd < 0 || close(fd) ? -1 : 0;
-}
-
-static int remove_file(void **state)
-{
-	(void)state;
-	ifp_error_clear();
-	return unlink(path);
-}
-
 /* Opens the run and loads every rank: the number of events that came, or the error of opening. */
 static int64_t open_and_load(void)
 {
 	IFP_CLEANUP(ifp_run_close) struct ifp_run *run = NULL;
 	int64_t count = 0;
-	int err = ifp_run_open(path, &run);
+	int err = ifp_run_open(archive_maker_path, &run);
 
 	ifp_error_clear();
 	for (uint32_t i = 0; !err && i < ifp_run_rank_count(run); i++) {
@@ -57,7 +38,7 @@ static void make_small_run(void)
 {
 	struct archive_maker maker;
 
-	archive_maker_open(&maker, path, 2);
+	archive_maker_open(&maker, archive_maker_path, 2);
 	maker.ranks[1].host = "host1";
 	maker.ranks[1].edge_ns = 2000;
 	archive_maker_collective(&maker, "gloo:all_reduce", (int64_t[]){100, 200}, 50);
@@ -73,7 +54,7 @@ static void a_damaged_byte_anywhere_costs_no_more_than_its_frame(void **state)
 	(void)state;
 	make_small_run();
 	assert_int_equal(open_and_load(), 4);
-	fd = open(path, O_RDWR);
+	fd = open(archive_maker_path, O_RDWR);
 	assert_int_equal(fstat(fd, &st), 0);
 	for (off_t at = 16; at < st.st_size; at++) { /* behind the file header */
 		uint8_t byte, damaged;
@@ -93,16 +74,16 @@ static void every_cut_opens(void **state)
 
 	(void)state;
 	make_small_run();
-	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(stat(archive_maker_path, &st), 0);
 	for (off_t size = st.st_size - 1; size >= 16; size--) {
 		int64_t now;
 
-		assert_int_equal(truncate(path, size), 0);
+		assert_int_equal(truncate(archive_maker_path, size), 0);
 		now = open_and_load();
 		assert_in_range(now, 0, before);
 		before = now;
 	}
-	assert_int_equal(truncate(path, 15), 0);
+	assert_int_equal(truncate(archive_maker_path, 15), 0);
 	assert_int_equal(open_and_load(), -EBADMSG);
 }
 
@@ -117,7 +98,7 @@ static void strange_documents_are_survived(void **state)
 	struct archive_maker maker;
 
 	(void)state;
-	archive_maker_open(&maker, path, 2);
+	archive_maker_open(&maker, archive_maker_path, 2);
 	archive_maker_steps(&maker, 1, 1000);
 	for (size_t i = 0; i < IFP_ARRAY_SIZE(documents); i++)
 		for (enum ifp_frame_type type = IFP_FRAME_RUN; type < IFP_FRAME_INDEX; type++)
@@ -149,7 +130,7 @@ static void extreme_stamps_are_survived(void **state)
 	assert_ok(ifp_block_builder_encode(builder, &payload));
 	frame.payload = payload.data;
 	frame.payload_bytes = (uint32_t)payload.len_bytes;
-	assert_ok(ifp_archive_writer_open(path, false, &writer));
+	assert_ok(ifp_archive_writer_open(archive_maker_path, false, &writer));
 	assert_ok(ifp_archive_writer_append(writer, &frame, NULL));
 	assert_ok(ifp_archive_writer_close(&writer));
 	assert_int_equal(open_and_load(), 4 + 6 * 6 * 3);
@@ -163,7 +144,7 @@ static void append_rows(uint32_t rank, const char *json)
 		.payload_bytes = (uint32_t)strlen(json)};
 	struct ifp_archive_writer *writer = NULL;
 
-	assert_ok(ifp_archive_writer_open(path, false, &writer));
+	assert_ok(ifp_archive_writer_open(archive_maker_path, false, &writer));
 	assert_ok(ifp_archive_writer_append(writer, &frame, NULL));
 	assert_ok(ifp_archive_writer_close(&writer));
 }
@@ -176,7 +157,7 @@ static void ranks_beyond_any_job_are_left_out(void **state)
 	(void)state;
 	make_small_run();
 	append_rows(IFP_FRAME_NO_RANK - 1, "{\"rows\":[{\"what\":\"far\",\"count\":1}]}");
-	assert_ok(ifp_run_open(path, &run));
+	assert_ok(ifp_run_open(archive_maker_path, &run));
 	assert_int_equal(ifp_run_rank_count(run), 2);
 	assert_int_equal(ifp_run_world(run), 2);
 	assert_int_equal(ifp_run_ledger_count(run), 1);
@@ -193,13 +174,15 @@ static void sums_of_the_ledger_stay_in_range(void **state)
 	for (uint32_t rank = 0; rank < 2; rank++)
 		append_rows(
 			rank, "{\"rows\":[{\"what\":\"w\",\"count\":\"9223372036854775807\"}]}");
-	assert_ok(ifp_run_open(path, &run));
+	assert_ok(ifp_run_open(archive_maker_path, &run));
 	ifp_report_ledger_text(run, &text);
 	ifp_buf_append_u8(&text, 0);
 	assert_non_null(strstr((const char *)text.data, "w 9223372036854775807, ranks 0, 1"));
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, make_path, remove_file)
+#define TEST(function)                                                                             \
+	cmocka_unit_test_setup_teardown(                                                           \
+		function, archive_maker_make_path, archive_maker_remove_path)
 
 int main(void)
 {
