@@ -2,7 +2,7 @@
 /*
  * Arrays that grow: a pointer to the elements (NULL at first) and how many there is room for (0 at
  * first). Whoever owns the pointer frees it with free(). The number of elements in use is the
- * owner's own.
+ * owner's own. And where something stands in one that is sorted.
  */
 #pragma once
 
@@ -22,3 +22,20 @@ int ifp_array_reserve(
 			? 0                                                                        \
 			: ifp_array_reserve(&(items), sizeof(*(items)), &(capacity),               \
 				  (size_t)(count) + (more), name))
+
+/*
+ * The first of the places 0 to count - 1 for which is_before, an expression of place, is false;
+ * count when it is true for all. It has to be true up to some place and false from there on.
+ */
+#define IFP_ARRAY_LOWER_BOUND(place, count, is_before)                                             \
+	({                                                                                         \
+		__typeof__((count) + 0u) ifp_low = 0, ifp_high = (count);                          \
+		while (ifp_low < ifp_high) {                                                       \
+			__typeof__(ifp_low) place = ifp_low + (ifp_high - ifp_low) / 2;            \
+			if (is_before)                                                             \
+				ifp_low = place + 1;                                               \
+			else                                                                       \
+				ifp_high = place;                                                  \
+		}                                                                                  \
+		ifp_low;                                                                           \
+	})

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "clocksync/estimate/collectives.h"
 
+#include "core/array.h"
 #include "core/cleanup.h"
 #include "core/error.h"
 
@@ -37,26 +38,25 @@ struct aligner {
 	uint32_t count;
 };
 
+uint32_t ifp_trend_point_before(const struct ifp_trend *trend, int64_t at_ns)
+{
+	uint32_t behind = IFP_ARRAY_LOWER_BOUND(i, trend->count, trend->points[i].at_ns <= at_ns);
+
+	return behind ? behind - 1 : 0;
+}
+
 int64_t ifp_trend_offset(const struct ifp_trend *trend, int64_t at_ns)
 {
-	const struct ifp_trend_point *p = trend->points, *q;
-	uint32_t low = 0, high = trend->count;
+	const struct ifp_trend_point *p, *q;
+	uint32_t before = ifp_trend_point_before(trend, at_ns);
 	double rate;
 
 	if (!trend->count)
 		return 0;
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (p[middle].at_ns <= at_ns)
-			low = middle;
-		else
-			high = middle;
-	}
-	p += low;
+	p = &trend->points[before];
 	q = p + 1;
 	rate = p->rate;
-	if (low + 1 < trend->count && at_ns > p->at_ns) {
+	if (before + 1 < trend->count && at_ns > p->at_ns) {
 		if (!q->stepped)
 			rate = (double)(q->offset_ns - p->offset_ns) /
 			       (double)(q->at_ns - p->at_ns);

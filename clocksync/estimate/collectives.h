@@ -38,6 +38,9 @@ int ifp_collectives_align(const struct ifp_instances *instances, uint32_t rank_c
 	uint32_t reference, struct ifp_aligned_rank *out);
 void ifp_aligned_ranks_free(struct ifp_aligned_rank *ranks, uint32_t rank_count);
 
+/* The last point that is not later than a moment of job time; the first when all are. */
+uint32_t ifp_trend_point_before(const struct ifp_trend *trend, int64_t at_ns);
+
 /* The line's offset at a moment of job time, by the piece that the moment is in or nearest to. */
 int64_t ifp_trend_offset(const struct ifp_trend *trend, int64_t at_ns);
 

@@ -61,26 +61,10 @@ static bool is_asked(const struct certifier *c, uint32_t rank)
 	       (c->ranks[rank].aligned && (c->level == ANY || c->ranks[rank].level < c->level));
 }
 
-/* The point before a moment, or the first. */
-static uint32_t point_before(const struct ifp_trend *trend, int64_t at_ns)
-{
-	uint32_t low = 0, high = trend->count;
-
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (trend->points[middle].at_ns <= at_ns)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* When the line shows a stamp, from a moment near to that. */
 static int64_t when(const struct ifp_trend *trend, int64_t stamp, int64_t near_ns)
 {
-	double rate = trend->count ? trend->points[point_before(trend, near_ns)].rate : 0;
+	double rate = trend->count ? trend->points[ifp_trend_point_before(trend, near_ns)].rate : 0;
 	int64_t away_ns = stamp - ifp_trend_offset(trend, near_ns) - near_ns;
 
 	return near_ns + llround((double)away_ns / (1 + rate));
@@ -99,7 +83,7 @@ static struct placed place(
 	placed.enter_ns = when(trend, part->enter_ns, guess_ns);
 	placed.entered = placed.left = true;
 	if (trend->count) {
-		uint32_t i = point_before(trend, at_ns);
+		uint32_t i = ifp_trend_point_before(trend, at_ns);
 		const struct ifp_trend_point *p = &trend->points[i];
 
 		placed.left = i != p->piece_last || i + 1 == trend->count || at_ns <= p->at_ns;
@@ -179,8 +163,9 @@ struct around {
 
 static struct around points_around(const struct ifp_trend *trend, int64_t ended_ns, int64_t at_ns)
 {
-	const struct ifp_trend_point *piece = &trend->points[point_before(trend, ended_ns)];
-	uint32_t i = point_before(trend, at_ns);
+	const struct ifp_trend_point *piece =
+		&trend->points[ifp_trend_point_before(trend, ended_ns)];
+	uint32_t i = ifp_trend_point_before(trend, at_ns);
 
 	i = i < piece->piece_first  ? piece->piece_first
 	    : i > piece->piece_last ? piece->piece_last

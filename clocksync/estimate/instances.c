@@ -136,16 +136,8 @@ static struct candidate judge(const struct series *lead, const struct series *ot
 static int64_t shift_by_wall_clock(const struct series *lead, const struct series *other)
 {
 	int64_t at_ns = other->items[other->count / 2]->exit_ns;
-	uint32_t low = 0, high = lead->count;
+	uint32_t low = IFP_ARRAY_LOWER_BOUND(i, lead->count, lead->items[i]->exit_ns < at_ns);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (lead->items[middle]->exit_ns < at_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return (int64_t)low - other->count / 2;
 }
 

@@ -3,6 +3,7 @@
 
 #include "clocksync/estimate/edge.h"
 #include "clocksync/estimate/moves.h"
+#include "core/array.h"
 
 #include <errno.h>
 #include <math.h>
@@ -94,17 +95,7 @@ void ifp_leeway_free(struct ifp_leeway *leeway)
 /* The first point behind a moment; count = none. */
 static uint32_t point_behind(const struct ifp_track *track, int64_t at_ns)
 {
-	uint32_t low = 0, high = track->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (track->points[middle].global_ns <= at_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return IFP_ARRAY_LOWER_BOUND(i, track->count, track->points[i].global_ns <= at_ns);
 }
 
 int64_t ifp_leeway_at(const struct ifp_leeway *leeway, int64_t line_ns)

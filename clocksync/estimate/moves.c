@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "clocksync/estimate/moves.h"
 
+#include "core/array.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -31,18 +33,10 @@ int64_t ifp_lift_at(const struct ifp_lift *lift, int64_t decay_ppm, int64_t line
 /* The last lift that begins not later, by the line or as it is moved itself; NULL = none does. */
 static const struct ifp_lift *lift_before(const struct ifp_moves *moves, int64_t at_ns, bool moved)
 {
-	uint32_t low = 0, high = moves->count;
+	uint32_t behind = IFP_ARRAY_LOWER_BOUND(i, moves->count,
+		moves->lifts[i].start_ns + (moved ? moves->lifts[i].from_ns : 0) <= at_ns);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		const struct ifp_lift *lift = &moves->lifts[middle];
-
-		if (lift->start_ns + (moved ? lift->from_ns : 0) <= at_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &moves->lifts[low - 1] : NULL;
+	return behind ? &moves->lifts[behind - 1] : NULL;
 }
 
 int64_t ifp_moves_at(const struct ifp_moves *moves, int64_t line_ns)

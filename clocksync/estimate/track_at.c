@@ -2,6 +2,7 @@
 /* A track looked at: the line, its certified region and its sigma at a moment. */
 #include "clocksync/estimate/edge.h"
 #include "clocksync/estimate/track.h"
+#include "core/array.h"
 #include "core/time.h"
 
 #include <math.h>
@@ -227,16 +228,9 @@ static void take_moment(
 static void take_moves(const struct ifp_track *track, const int64_t stretch_ns[2], int64_t *most)
 {
 	const struct ifp_moves *moves = &track->moves;
-	uint32_t low = 0, high = moves->count;
+	uint32_t low = IFP_ARRAY_LOWER_BOUND(i, moves->count,
+		ifp_lift_gone_ns(&moves->lifts[i], moves->decay_ppm) < stretch_ns[0]);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (ifp_lift_gone_ns(&moves->lifts[middle], moves->decay_ppm) < stretch_ns[0])
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (; low < moves->count && moves->lifts[low].start_ns <= stretch_ns[1]; low++) {
 		const struct ifp_lift *lift = &moves->lifts[low];
 

@@ -189,16 +189,8 @@ static void find_launches(struct taker *t)
 /* The step whose end is the first at or after this moment; 0 when none is. */
 static uint64_t step_at(const struct ifp_rank_activity *rank, int64_t at_ns)
 {
-	size_t low = 0, high = rank->mark_count;
+	size_t low = IFP_ARRAY_LOWER_BOUND(i, rank->mark_count, rank->marks[i].end_ns < at_ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (rank->marks[middle].end_ns < at_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < rank->mark_count ? rank->marks[low].step : 0;
 }
 

@@ -161,16 +161,9 @@ static void add_step_numbers(const struct ifp_import_collectives *collectives,
 	const struct ifp_import_collective_list *list)
 {
 	for (uint32_t i = 0; i < list->count; i++) {
-		uint32_t low = 0, high = collectives->step_count;
+		uint32_t low = IFP_ARRAY_LOWER_BOUND(k, collectives->step_count,
+			collectives->steps[k].start_ns <= list->queued[i].at_ns);
 
-		while (low < high) {
-			uint32_t middle = low + (high - low) / 2;
-
-			if (collectives->steps[middle].start_ns <= list->queued[i].at_ns)
-				low = middle + 1;
-			else
-				high = middle;
-		}
 		list->items[i].step = low ? collectives->steps[low - 1].number : 0;
 	}
 }
@@ -207,16 +200,9 @@ static int compare_launched(const void *a, const void *b)
 static void take_launch(void *taker, uint64_t correlation, int64_t start_ns)
 {
 	const struct launched_list *list = taker;
-	uint32_t low = 0, high = list->count;
+	uint32_t low =
+		IFP_ARRAY_LOWER_BOUND(i, list->count, list->items[i].correlation < correlation);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (list->items[middle].correlation < correlation)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (; low < list->count && list->items[low].correlation == correlation; low++) {
 		struct ifp_import_queued *queued = list->items[low].queued;
 

@@ -5,6 +5,7 @@
 #include "collector/report/clocks.h"
 #include "collector/report/gpus.h"
 #include "collector/report/words.h"
+#include "core/array.h"
 #include "core/ranges.h"
 #include "trace/wire/document.h"
 
@@ -108,16 +109,8 @@ static void append_ranks(struct ifp_buf *out, const struct ifp_report *report)
 
 static bool is_marked(const struct ifp_rank_activity *rank, uint64_t step)
 {
-	size_t low = 0, high = rank->mark_count;
+	size_t low = IFP_ARRAY_LOWER_BOUND(i, rank->mark_count, rank->marks[i].step < step);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (rank->marks[middle].step < step)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < rank->mark_count && rank->marks[low].step == step;
 }
 

@@ -18,17 +18,10 @@
 /* The member of a rank, made when it is new. */
 static int find_member(struct ifp_run *run, uint32_t rank, struct ifp_run_member **out)
 {
-	uint32_t low = 0, high = run->member_count;
+	uint32_t low =
+		IFP_ARRAY_LOWER_BOUND(i, run->member_count, run->members[i].seen.rank < rank);
 	int err;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (run->members[middle].seen.rank < rank)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low == run->member_count || run->members[low].seen.rank != rank) {
 		err = IFP_ARRAY_RESERVE(
 			run->members, run->member_capacity, run->member_count, 1, "ranks of a run");

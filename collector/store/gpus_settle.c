@@ -220,17 +220,10 @@ static void await(struct waits *waits, int64_t stream, const struct ifp_gpu_call
 	const struct ifp_gpu_work *work)
 {
 	const struct wait key = {.device = work->device, .stream = stream, .since = call->end};
-	uint32_t low = 0, high = waits->count;
+	uint32_t low =
+		IFP_ARRAY_LOWER_BOUND(i, waits->count, compare_waits(&waits->items[i], &key) < 0);
 	struct wait *wait;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (compare_waits(&waits->items[middle], &key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low == waits->count)
 		return;
 	wait = &waits->items[low];
@@ -243,17 +236,7 @@ static void await(struct waits *waits, int64_t stream, const struct ifp_gpu_call
 
 uint32_t ifp_gpu_window(const int64_t *cuts, uint32_t cut_count, int64_t at_ns)
 {
-	uint32_t low = 0, high = cut_count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (cuts[middle] <= at_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return IFP_ARRAY_LOWER_BOUND(i, cut_count, cuts[i] <= at_ns);
 }
 
 static uint32_t seat_of(const struct settling *s, uint32_t device, int64_t at_ns)

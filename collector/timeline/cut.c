@@ -5,6 +5,7 @@
 #include "collector/timeline/categories.h"
 #include "collector/timeline/sheet.h"
 #include "collector/timeline/window.h"
+#include "core/array.h"
 #include "core/error.h"
 
 #include <errno.h>
@@ -131,16 +132,8 @@ static void survey_free(struct survey *survey)
 /* The first one with this number. */
 static const struct tally *find_step(const struct rank_tally *rank, int64_t number)
 {
-	uint32_t low = 0, high = rank->count;
+	uint32_t low = IFP_ARRAY_LOWER_BOUND(i, rank->count, rank->steps[i].number < number);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (rank->steps[middle].number < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < rank->count && rank->steps[low].number == number ? &rank->steps[low] : NULL;
 }
 

@@ -248,17 +248,8 @@ static void put_in_order(struct ordering *ordering)
 /* The first of the ends that is not before the place. */
 static uint32_t first_end(const struct ifp_perfetto_rank *rank, uint64_t track, int64_t start_ns)
 {
-	uint32_t low = 0, high = rank->end_count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (compare_places(track, start_ns, &rank->ends[middle]) > 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return IFP_ARRAY_LOWER_BOUND(
+		i, rank->end_count, compare_places(track, start_ns, &rank->ends[i]) > 0);
 }
 
 /* The arrows at a slice: of those that start together on a lane, the innermost one has them. */

@@ -149,16 +149,9 @@ int ifp_slices_arrange(struct ifp_slices *slices, struct ifp_lanes *lanes)
 static uint32_t last_started(
 	const struct ifp_slices *slices, const struct ifp_lane_row *row, int64_t at_ns)
 {
-	uint32_t low = 0, high = row->slice_count;
+	uint32_t low = IFP_ARRAY_LOWER_BOUND(
+		i, row->slice_count, slices->items[row->first_slice + i].start_ns <= at_ns);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (slices->items[row->first_slice + middle].start_ns <= at_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? low - 1 : row->slice_count;
 }
 

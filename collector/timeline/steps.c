@@ -127,16 +127,8 @@ int ifp_steps_collect(
 
 const struct ifp_step *ifp_steps_at(const struct ifp_steps *steps, int64_t at_ns)
 {
-	uint32_t low = 0, high = steps->count;
+	uint32_t low = IFP_ARRAY_LOWER_BOUND(i, steps->count, steps->items[i].start_ns <= at_ns);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (steps->items[middle].start_ns <= at_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low || !steps->items[low - 1].whole || steps->items[low - 1].end_ns <= at_ns)
 		return NULL;
 	return &steps->items[low - 1];

@@ -2,6 +2,7 @@
 #include "collector/timeline/window.h"
 
 #include "collector/timeline/categories.h"
+#include "core/array.h"
 #include "core/error.h"
 #include "trace/wire/document.h"
 
@@ -88,17 +89,7 @@ static bool is_spanned(const struct ifp_step *step, const struct ifp_window_exte
 /* The step whose time holds the moment, also when its start is not known; count = none. */
 static uint32_t step_before_mark(const struct ifp_steps *steps, int64_t at_ns)
 {
-	uint32_t low = 0, high = steps->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (steps->items[middle].end_ns <= at_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return IFP_ARRAY_LOWER_BOUND(i, steps->count, steps->items[i].end_ns <= at_ns);
 }
 
 /* ends[i]: where step i ends when the ranges around its mark are counted in. */

@@ -32,19 +32,12 @@ const struct ifp_xplane_launch *ifp_xplane_launches_find(
 {
 	const struct ifp_xplane_launch wanted = {.correlation = correlation, .start_ns = at_ns};
 	const struct ifp_xplane_launch *found;
-	uint32_t low = 0, high = launches->count;
+	uint32_t low;
 
 	if (!launches->sorted && launches->count)
 		qsort(launches->items, launches->count, sizeof(*launches->items), compare);
 	launches->sorted = true;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (compare(&launches->items[middle], &wanted) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = IFP_ARRAY_LOWER_BOUND(i, launches->count, compare(&launches->items[i], &wanted) <= 0);
 	if (low && launches->items[low - 1].correlation == correlation)
 		return &launches->items[low - 1];
 	/* The clocks of GPU and host differ by some us: work may seem to begin before its call. */

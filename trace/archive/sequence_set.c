@@ -10,33 +10,13 @@
 /* Place of the rank, or the one where it belongs. */
 static uint32_t find_rank(const struct ifp_sequence_set *set, uint32_t rank)
 {
-	uint32_t low = 0, high = set->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (set->ranks[middle].rank < rank)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return IFP_ARRAY_LOWER_BOUND(i, set->count, set->ranks[i].rank < rank);
 }
 
 /* Number of ranges that start at or before the sequence number. */
 static uint32_t ranges_up_to(const struct ifp_sequence_rank *of, uint64_t sequence)
 {
-	uint32_t low = 0, high = of->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (of->ranges[middle].first <= sequence)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return IFP_ARRAY_LOWER_BOUND(i, of->count, of->ranges[i].first <= sequence);
 }
 
 static int add_rank(struct ifp_sequence_set *set, uint32_t at, uint32_t rank)
