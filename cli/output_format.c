@@ -2,6 +2,7 @@
 #include "cli/output_format.h"
 
 #include "core/cleanup.h"
+#include "core/str.h"
 
 #include <stddef.h>
 #include <stdbool.h>
@@ -17,17 +18,11 @@ static const struct {
 	{".pftrace.gz", IFP_OUTPUT_PERFETTO},
 };
 
-static bool ends_in(const char *name, const char *end)
-{
-	size_t name_bytes = strlen(name), end_bytes = strlen(end);
-
-	return name_bytes > end_bytes && !strcmp(name + name_bytes - end_bytes, end);
-}
-
 enum ifp_output_format ifp_output_format_of(const char *name)
 {
 	for (size_t i = 0; i < IFP_ARRAY_SIZE(ends); i++)
-		if (ends_in(name, ends[i].end))
+		if (strcmp(name, ends[i].end) &&
+			ifp_str_ends_with(ifp_str(name), ends[i].end)) /* a name stands before it */
 			return ends[i].format;
 	return IFP_OUTPUT_UNKNOWN;
 }

@@ -36,6 +36,19 @@ static inline bool ifp_str_starts_with(struct ifp_str a, const char *prefix)
 	return a.len_bytes >= len_bytes && !memcmp(a.ptr, prefix, len_bytes);
 }
 
+static inline bool ifp_str_ends_with(struct ifp_str a, const char *suffix)
+{
+	size_t len_bytes = strlen(suffix);
+
+	return a.len_bytes >= len_bytes &&
+	       !memcmp(a.ptr + a.len_bytes - len_bytes, suffix, len_bytes);
+}
+
+static inline bool ifp_str_contains(struct ifp_str a, const char *part)
+{
+	return a.len_bytes && memmem(a.ptr, a.len_bytes, part, strlen(part));
+}
+
 /* For printf: printf(IFP_STR_FORMAT, IFP_STR_ARGS(s)). */
 #define IFP_STR_FORMAT "%.*s"
 #define IFP_STR_ARGS(s) (int)(s).len_bytes, (s).ptr ? (s).ptr : ""

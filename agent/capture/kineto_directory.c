@@ -143,13 +143,6 @@ void ifp_kineto_directory_remove(const struct ifp_kineto_directory *directory)
 	remove_directory(AT_FDCWD, directory->path);
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t text_bytes = strlen(text), end_bytes = strlen(end);
-
-	return text_bytes >= end_bytes && !strcmp(text + text_bytes - end_bytes, end);
-}
-
 struct ifp_kineto_file ifp_kineto_directory_find(
 	const struct ifp_kineto_directory *directory, const char *prefix)
 {
@@ -158,13 +151,13 @@ struct ifp_kineto_file ifp_kineto_directory_find(
 	const struct dirent *entry;
 
 	while (entries && !found.complete && (entry = readdir(entries))) {
-		bool complete = ends_with(entry->d_name, ".json");
+		bool complete = ifp_str_ends_with(ifp_str(entry->d_name), ".json");
 		struct stat status;
 
 		if (strncmp(entry->d_name, prefix, strlen(prefix)) ||
 			strlen(entry->d_name) >= sizeof(found.name))
 			continue;
-		if (!complete && !ends_with(entry->d_name, ".json.tmp"))
+		if (!complete && !ifp_str_ends_with(ifp_str(entry->d_name), ".json.tmp"))
 			continue;
 		if (fstatat(dirfd(entries), entry->d_name, &status, AT_SYMLINK_NOFOLLOW))
 			continue;

@@ -9,9 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Stamps from archives: moments beyond 73 years are not asked about (map.c). */
-#define FAR_NS (INT64_C(1) << 61)
-
 struct gathering {
 	struct ifp_clock_solution *solution;
 	struct ifp_causality_clock *clocks; /* by node */
@@ -26,7 +23,7 @@ static bool is_placed(const struct ifp_clock_node *node)
 
 static bool is_far(int64_t ns)
 {
-	return ns <= -FAR_NS || ns >= FAR_NS;
+	return ns <= -IFP_MOMENT_LIMIT_NS || ns >= IFP_MOMENT_LIMIT_NS;
 }
 
 /* A part of the operation that is being gathered, by RAW of its clock. */

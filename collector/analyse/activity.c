@@ -50,11 +50,6 @@ struct taker {
 	enum ifp_steps_origin origin;
 };
 
-static bool contains(struct ifp_str text, const char *part)
-{
-	return text.len_bytes && memmem(text.ptr, text.len_bytes, part, strlen(part));
-}
-
 /* What kind of step the event ends, and its number. */
 static enum ifp_steps_origin step_of(const struct ifp_event *event, uint64_t *step)
 {
@@ -100,7 +95,8 @@ static enum ifp_steps_origin find_origin(const struct taker *t)
 static bool is_launch(const struct ifp_event *event)
 {
 	return event->kind == IFP_EVENT_SLICE &&
-	       (contains(event->category, "_runtime") || contains(event->category, "_driver"));
+	       (ifp_str_contains(event->category, "_runtime") ||
+		       ifp_str_contains(event->category, "_driver"));
 }
 
 static int compare_launches(const void *a, const void *b)

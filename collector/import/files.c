@@ -4,6 +4,7 @@
 #include "core/array.h"
 #include "core/cleanup.h"
 #include "core/error.h"
+#include "core/str.h"
 
 #include <errno.h>
 #include <fts.h>
@@ -13,17 +14,11 @@
 
 #define WHAT "trace-left-out"
 
-static bool ends_in(const char *name, const char *suffix)
-{
-	size_t length = strlen(name), wanted = strlen(suffix);
-
-	return length > wanted && !strcmp(name + length - wanted, suffix);
-}
-
 static bool looks_like_trace(const char *name)
 {
-	return name[0] != '.' &&
-	       (ends_in(name, ".json") || ends_in(name, ".json.gz") || ends_in(name, ".json.zst"));
+	return name[0] != '.' && (ifp_str_ends_with(ifp_str(name), ".json") ||
+					 ifp_str_ends_with(ifp_str(name), ".json.gz") ||
+					 ifp_str_ends_with(ifp_str(name), ".json.zst"));
 }
 
 int ifp_import_add_file(struct ifp_import *import, const char *path, uint64_t bytes, bool named)

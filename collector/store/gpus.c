@@ -10,18 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool contains(struct ifp_str text, const char *part)
-{
-	return text.len_bytes && memmem(text.ptr, text.len_bytes, part, strlen(part));
-}
-
-/* Asked of every event of an import: most are told apart by their last letters. */
-static bool ends_with(struct ifp_str text, const char *part, uint32_t length)
-{
-	return text.len_bytes >= length &&
-	       !memcmp(text.ptr + text.len_bytes - length, part, length);
-}
-
 /* Calls by parts of their names; those of the driver (cu...) and of HIP are called alike. */
 static const struct {
 	const char *part;
@@ -37,10 +25,10 @@ static enum ifp_gpu_role role_of_call(struct ifp_str name)
 {
 	if (ifp_str_is(name, "cudaMemcpy"))
 		return IFP_GPU_COPY;
-	if (contains(name, "Memcpy"))
+	if (ifp_str_contains(name, "Memcpy"))
 		return IFP_GPU_LAUNCH;
 	for (size_t i = 0; i < IFP_ARRAY_SIZE(calls); i++)
-		if (contains(name, calls[i].part))
+		if (ifp_str_contains(name, calls[i].part))
 			return calls[i].role;
 	return IFP_GPU_NOTHING;
 }
@@ -50,9 +38,9 @@ static enum ifp_gpu_role role_on_lane(const struct ifp_event *look)
 	if (ifp_str_is(look->category, "cuda_sync"))
 		return IFP_GPU_NOTE;
 	if (ifp_str_is(look->category, "gpu_memcpy"))
-		return contains(look->name, "-> Pageable") ||
-				       contains(look->name, "Device -> Pinned") ||
-				       contains(look->name, "Pinned -> Device")
+		return ifp_str_contains(look->name, "-> Pageable") ||
+				       ifp_str_contains(look->name, "Device -> Pinned") ||
+				       ifp_str_contains(look->name, "Pinned -> Device")
 			       ? IFP_GPU_WORK_AWAITED
 			       : IFP_GPU_WORK;
 	if (ifp_str_is(look->category, "kernel") || ifp_str_is(look->category, "gpu_memset"))
@@ -76,7 +64,9 @@ enum ifp_gpu_role ifp_gpu_role_of(const struct ifp_event *look)
 		return IFP_GPU_NOTHING;
 	if (look->lane.kind == IFP_LANE_STREAM)
 		return role_on_lane(look);
-	if (ends_with(look->category, "_runtime", 8) || ends_with(look->category, "_driver", 7))
+	/* asked of every event of an import: most are told apart by their last letters */
+	if (ifp_str_ends_with(look->category, "_runtime") ||
+		ifp_str_ends_with(look->category, "_driver"))
 		return role_of_call(look->name);
 	return IFP_GPU_NOTHING;
 }

@@ -55,8 +55,7 @@ bool ifp_cut_is_launch(const struct ifp_event *event)
 
 static bool launches_kernel(const struct ifp_event *event)
 {
-	return ifp_cut_is_launch(event) &&
-	       memmem(event->name.ptr, event->name.len_bytes, "LaunchKernel", 12);
+	return ifp_cut_is_launch(event) && ifp_str_contains(event->name, "LaunchKernel");
 }
 
 static int compare_tally(const void *left, const void *right)

@@ -11,20 +11,14 @@
 
 #define OPEN_DIRECTORIES 8
 
-static bool ends_in(const char *path, const char *end)
-{
-	size_t path_bytes = strlen(path), end_bytes = strlen(end);
-
-	return path_bytes >= end_bytes && !strcmp(path + path_bytes - end_bytes, end);
-}
-
 /* By the names that ranks.c, sink_xplane.c and trace/output.c give. */
 static int remove_unfinished(const char *path, const struct stat *st, int flag, struct FTW *place)
 {
 	(void)st;
 	(void)flag;
 	(void)place;
-	if (ends_in(path, ".partial") || ends_in(path, ".pt.trace.waiting.gz") ||
+	if (ifp_str_ends_with(ifp_str(path), ".partial") ||
+		ifp_str_ends_with(ifp_str(path), ".pt.trace.waiting.gz") ||
 		strstr(path, "/plugins/.drawing-"))
 		remove(path);
 	return 0;

@@ -9,6 +9,7 @@
 #include "core/buf.h"
 #include "core/cleanup.h"
 #include "core/error.h"
+#include "core/str.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -161,13 +162,6 @@ static bool is_among(const struct ifp_timeline_result *result, const char *path)
 	return false;
 }
 
-static bool ends_in(const char *name, const char *suffix)
-{
-	size_t len = strlen(name), suffix_len = strlen(suffix);
-
-	return len >= suffix_len && !strcmp(name + len - suffix_len, suffix);
-}
-
 static void directory_close(DIR **directory)
 {
 	if (*directory)
@@ -177,7 +171,7 @@ static void directory_close(DIR **directory)
 /* Of an earlier drawing, or of one that was killed. */
 static bool is_of_this_run(const struct ranks *ranks, const char *name)
 {
-	return ends_in(name, ranks->suffix) || strstr(name, ranks->waiting);
+	return ifp_str_ends_with(ifp_str(name), ranks->suffix) || strstr(name, ranks->waiting);
 }
 
 static int remove_others(const struct ranks *ranks, const struct ifp_timeline_result *result)
